@@ -166,7 +166,7 @@ class Attack:
         from citeboard.core import storage
         from citeboard.teams.models import Membership, Team, Token, User
         from tasks.models import Phase, Registration, Submission
-        from tasks.registration.entries import draw_alias
+        from tasks.registration.entries import draw_free_team_alias
 
         self.client, self.uploads, self.sent = Client(port), uploads, Counter[int]()
         self.besieged = Besieged(port)
@@ -188,7 +188,7 @@ class Attack:
                     f"no run of the demo was scored within {START_SECONDS} s"
                 )
             time.sleep(1)
-        with storage.runs.open(own.file) as file:
+        with storage.run_file_storage.open(own.file) as file:
             self.run = file.read()
         for number in range(accounts + HONEST):
             address, name = f"attack{number}@example.org", f"attack-{number}"
@@ -204,9 +204,9 @@ class Attack:
                     team=team, user=user, role=Membership.Role.LEAD
                 )
                 Registration.objects.create(
-                    season=season, team=team, alias=draw_alias(season)
+                    season=season, team=team, alias=draw_free_team_alias(season)
                 )
-            self.tokens.append(Token.objects.issue(user=user, name="attack")[1])
+            self.tokens.append(Token.objects.create_token(user=user, name="attack")[1])
 
     def send(
         self,
@@ -395,7 +395,7 @@ class Attack:
         organiser = make_user(email=f"organiser{time.monotonic_ns()}@example.org")
         task = own_task(organiser=organiser)
         hidden = make_phase(task=task, board="organisers")
-        token = Token.objects.issue(user=organiser, name="attack")[1]
+        token = Token.objects.create_token(user=organiser, name="attack")[1]
         over = {
             "split": "practice",
             "gold_is_public": True,

@@ -59,22 +59,24 @@ def compare(
     import torch
     from bert_score import BERTScorer
 
-    from scoring.metrics.bertscore import Settings, bertscore
+    from scoring.metrics.bertscore import BertScoreSettings, compute_bertscore
 
     torch.set_num_threads(1)
     rng = random.Random(1)
     gold = [text(rng, model, mean, spread) for _ in range(PAIRS)]
     answers = [text(rng, model, mean, spread) for _ in range(PAIRS)]
-    settings = Settings({"bertscore_model": str(model), "bertscore_layer": str(LAYER)})
+    settings = BertScoreSettings(
+        {"bertscore_model": str(model), "bertscore_layer": str(LAYER)}
+    )
     package = BERTScorer(model_type=str(model), num_layers=LAYER, device="cpu")
-    settings.encoder()
+    settings.load_encoder()
 
     def first() -> None:
         shutil.rmtree(cache / "bertscore", ignore_errors=True)
-        bertscore(gold, answers, settings)
+        compute_bertscore(gold, answers, settings)
 
     def later() -> None:
-        bertscore(gold, answers, settings)
+        compute_bertscore(gold, answers, settings)
 
     def theirs() -> None:
         package.score(answers, gold)

@@ -177,7 +177,7 @@ def fill(phase: Any, gold: Any, size: int) -> None:
 
     from citeboard.teams.models import Team
     from scoring.models import Evaluation
-    from scoring.results.board.comparison_state import get_comparison_order
+    from scoring.results.board.comparison_state import get_or_create_board_order
     from tasks.jobs import tallies
     from tasks.models import Registration, Submission
 
@@ -215,7 +215,7 @@ def fill(phase: Any, gold: Any, size: int) -> None:
     seed_scores(evaluations, task, chance)
     # As workers do: every few seconds, and for each board.
     tallies.merge_tallied_rows()
-    get_comparison_order(phase.pk, "corrected")
+    get_or_create_board_order(phase.pk, "corrected")
     connection.cursor().execute("ANALYZE")
 
 
@@ -236,7 +236,7 @@ def seed_scores(evaluations: list[Any], task: Any, chance: random.Random) -> Non
     columns = [
         f"{name}|rules:corrected|average:micro|gold:0123456789ab|v:1" for name in names
     ]
-    shared = Signature.objects.ids_of(
+    shared = Signature.objects.get_or_insert_ids(
         [
             Signature(
                 metric=name,

@@ -41,7 +41,7 @@ def main() -> None:
 
     sender, season = make_user(), make_season()
     make_team(season=season, lead=sender)
-    _, secret = Token.objects.issue(user=sender, name="bench")
+    _, secret = Token.objects.create_token(user=sender, name="bench")
     runs = list(runs_of(season))
     with served(folder, only="site") as house:
         for name, phase, run in runs:

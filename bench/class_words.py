@@ -32,8 +32,8 @@ def has_words(
     rng: np.random.Generator, classes: int, units: int, systems: int, harder: float
 ) -> bool:
     """Draw a board and return whether its page compares two classes."""
-    from scoring.results.board.charts import tested_difference_text
-    from scoring.results.board.differences import ClassTable, ScoreClass
+    from scoring.results.board.charts import describe_best_and_worst_class
+    from scoring.results.board.differences import InstanceClass, ScoresByClassTable
 
     metric = Accuracy("accuracy", "rules", labels=["wrong", "right"])
     labels = [f"class {place}" for place in range(classes)]
@@ -50,18 +50,18 @@ def has_words(
             values[label, row.evaluation] = float(right.mean())
             if own is not None:
                 ends[label, row.evaluation] = own
-    table = ClassTable(
+    table = ScoresByClassTable(
         dimension="class",
         metric="accuracy",
         scale=1.0,
         higher_is_better=True,
-        classes=[ScoreClass(label, units) for label in labels],
+        classes=[InstanceClass(label, units) for label in labels],
         systems=rows,
         values=values,
         intervals=ends,
         is_tested=True,
     )
-    return bool(tested_difference_text(table))
+    return bool(describe_best_and_worst_class(table))
 
 
 def main() -> None:

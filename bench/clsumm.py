@@ -29,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scoring.tools.baselines import baseline
 from tasks.types import task_type
-from tasks.types.clsumm.topics import read_topics, topic_folders
-from tasks.types.files import open_inputs
+from tasks.types.clsumm.topics import group_files_into_topic_folders, read_topics
+from tasks.types.files import open_files_of_all_inputs
 
 ROOT = Path(__file__).resolve().parent.parent
 REPEATS = 3
@@ -46,7 +46,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for slug, name in RUNS.items():
             run = Path(folder) / f"{name}.jsonl"
-            baseline(name).write(open_inputs(given.gold), run)
+            baseline(name).write(open_files_of_all_inputs(given.gold), run)
             for rules in task_type(slug).rules:
                 seconds, instances = measured(slug, rules, given, run)
                 print(
@@ -117,10 +117,10 @@ def text_form(gold: list[Path], run: Path, folder: Path) -> None:
     for side in ("ref", "res"):
         (folder / side / "Task1").mkdir(parents=True)
     answers = [json.loads(line) for line in run.read_text().splitlines()]
-    files = open_inputs(gold)
+    files = open_files_of_all_inputs(gold)
     places = {
         f.stem: f
-        for one in topic_folders(files)
+        for one in group_files_into_topic_folders(files)
         for f in one.files("annotation")
         if "annv3" in f.name
     }

@@ -24,7 +24,7 @@ from scipy.optimize import LinearConstraint, milp
 from scipy.sparse import coo_array
 from scipy.stats import t
 
-from scoring.offline.parts import drawn_units, public_units
+from scoring.offline.parts import draw_units_by_nonce, draw_units_by_seed
 from scoring.offline.scoring import read_split
 from tasks.types import Pairs, TaskType
 from tasks.types.declared.folder import read_folder
@@ -106,7 +106,7 @@ def whole_of(task: DrawTask, kind: TaskType, classes: Sequence[str]) -> Pairs:
         path.write_text("\n".join(map(json.dumps, task.rows(classes))))
         split = read_split(kind, [path], {})
     run, _problems = kind.read_run([], split.index, {})
-    return kind.pairs_of(split, run, kind.default_rules, {})
+    return kind.pairs_of(split, run, kind.default_rule_set, {})
 
 
 def by_seed(
@@ -120,7 +120,7 @@ def by_seed(
     seed = int(rng.integers(1, 2**31))
     units = list(map(str, pairs.units))
     order = {unit: hashlib.sha256(f"{seed}:{unit}".encode()).digest() for unit in units}
-    public = frozenset(public_units(kind, pairs, share, seed))
+    public = frozenset(draw_units_by_seed(kind, pairs, share, seed))
     return Drawn(units, classes, public, order, share)
 
 
@@ -134,7 +134,7 @@ def by_secret(
     nonce = rng.bytes(32)
     units = list(map(str, pairs.units))
     order = {unit: hmac.digest(nonce, unit.encode(), "sha256") for unit in units}
-    public = frozenset(drawn_units(kind, pairs, share, nonce.hex()))
+    public = frozenset(draw_units_by_nonce(kind, pairs, share, nonce.hex()))
     return Drawn(units, classes, public, order, share)
 
 

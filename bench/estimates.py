@@ -27,13 +27,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
 from scoring.stats.estimates import (  # noqa: E402
-    Estimate,
-    Sample,
-    TooFew,
-    estimated,
+    LabelledSample,
+    NoEstimateReason,
+    ScoreEstimate,
+    estimate_score,
     estimated_difference,
 )
-from scoring.stats.sampling import weights_of_labels  # noqa: E402
+from scoring.stats.sampling import compute_label_weights  # noqa: E402
 
 Floats = NDArray[np.float64]
 DIFFERENCES, SINGLE = "differences", "single values"
@@ -210,7 +210,9 @@ def _judged(
     return np.where(wrong, 1 - people, people)
 
 
-def samples(rng: np.random.Generator, of: Population) -> tuple[Sample, Sample]:
+def samples(
+    rng: np.random.Generator, of: Population
+) -> tuple[LabelledSample, LabelledSample]:
     """Draw the samples of two systems."""
     drawn = _topics(rng, of, of.topics)
     order = rng.permutation(of.topics)
@@ -241,7 +243,7 @@ def _sample(
     system: int,
     shared: Floats,
     order: NDArray[np.int_],
-) -> Sample:
+) -> LabelledSample:
     sizes = drawn.sizes[system]
     topics = np.repeat(np.arange(of.topics), sizes)
     uniform = rng.random(len(topics))
@@ -252,9 +254,9 @@ def _sample(
     judged = _judged(rng, of, people, drawn.accuracy[system][topics])
     labelled = _labelled(topics, order, of.labels)
     weights = 1 / sizes[topics]
-    label_weights = weights_of_labels(topics, weights, labelled)
+    label_weights = compute_label_weights(topics, weights, labelled)
     if of.kind != "citations":
-        return Sample(
+        return LabelledSample(
             topics=topics,
             judged=judged,
             weights=weights,
@@ -264,7 +266,7 @@ def _sample(
             label_weights=label_weights,
         )
     means = np.bincount(topics, judged, of.topics) / sizes
-    return Sample(
+    return LabelledSample(
         topics=np.arange(of.topics),
         judged=means,
         weights=np.ones(of.topics),
@@ -282,8 +284,8 @@ class Coverage:
     shown: int = 0
     held: int = 0
 
-    def add(self, found: Estimate | TooFew, true: float) -> None:
-        if isinstance(found, Estimate):
+    def add(self, found: ScoreEstimate | NoEstimateReason, true: float) -> None:
+        if isinstance(found, ScoreEstimate):
             self.shown += 1
             self.held += bool(found.low <= true <= found.high)
 
@@ -323,9 +325,9 @@ def measured(of: Population, sets: int, seed: int) -> Line:
         one, other = samples(rng, of)
         difference = estimated_difference(one, other)
         coverage[DIFFERENCES].add(difference, first - second)
-        coverage[SINGLE].add(estimated(one), first)
-        coverage[SINGLE].add(estimated(other), second)
-        if isinstance(difference, Estimate) and difference.worth is not None:
+        coverage[SINGLE].add(estimate_score(one), first)
+        coverage[SINGLE].add(estimate_score(other), second)
+        if isinstance(difference, ScoreEstimate) and difference.worth is not None:
             worth.append(difference.worth)
     return Line(
         population=of,

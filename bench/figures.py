@@ -21,15 +21,15 @@ sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
 from scoring.figures import (  # noqa: E402
     Axis,
-    Bars,
-    Dots,
+    BarChart,
+    DotPlot,
     Figure,
+    FigureValue,
     HeatMap,
-    Measured,
-    Point,
     PointSeries,
-    Scatter,
-    Series,
+    ScatterPlot,
+    ScatterPoint,
+    ValueSeries,
     as_plotly,
     as_svg,
 )
@@ -51,13 +51,13 @@ def main() -> None:
 def figures(chance: random.Random) -> dict[str, Figure]:
     topics = [f"C{n:02}-2039" for n in range(12)]
 
-    def value() -> Measured:
+    def value() -> FigureValue:
         middle = chance.uniform(0.2, 0.7)
-        return Measured(value=middle, low=middle - 0.1, high=middle + 0.1)
+        return FigureValue(value=middle, low=middle - 0.1, high=middle + 0.1)
 
-    def series(count: int) -> list[Series]:
+    def series(count: int) -> list[ValueSeries]:
         return [
-            Series(name=f"System {n}", values=[value() for _ in topics])
+            ValueSeries(name=f"System {n}", values=[value() for _ in topics])
             for n in range(count)
         ]
 
@@ -69,18 +69,20 @@ def figures(chance: random.Random) -> dict[str, Figure]:
             title="F1 by topic", rows=topics, columns=names, values=values, texts=texts
         )
 
-    def scatter(count: int) -> Scatter:
-        points = [Point(name=f"System {n}", x=value(), y=value()) for n in range(count)]
+    def scatter(count: int) -> ScatterPlot:
+        points = [
+            ScatterPoint(name=f"System {n}", x=value(), y=value()) for n in range(count)
+        ]
         group = PointSeries(name="systems", points=points, has_names=count <= 12)
-        return Scatter(title="F1 against F1", series=[group], x=SHARE, y=SHARE)
+        return ScatterPlot(title="F1 against F1", series=[group], x=SHARE, y=SHARE)
 
     return {
         "heat map, 12 x 8": heat_map(8),
         "heat map, 12 x 40": heat_map(40),
-        "bars with intervals, 12 x 5": Bars(
+        "bars with intervals, 12 x 5": BarChart(
             title="F1", labels=topics, series=series(5), axis=SHARE
         ),
-        "dots with intervals, 12 x 1": Dots(
+        "dots with intervals, 12 x 1": DotPlot(
             title="F1", labels=topics, series=series(1), axis=SHARE
         ),
         "points with names, 12": scatter(12),

@@ -28,7 +28,7 @@ from scoring.metrics.classification import ClassAverage, Kappa
 from scoring.metrics.clsumm import Overlap
 from scoring.metrics.rouge import Rouge
 from scoring.stats import jackknife
-from scoring.stats.significance import Paired, difference_interval
+from scoring.stats.significance import PairedRuns, compute_difference_interval
 
 rng = np.random.default_rng(0)
 
@@ -53,11 +53,11 @@ def pairs(count):
     [(metric, rows), *_] = rouge(count)
     is_measured = np.arange(rows.shape[1]) < rows.shape[1] - 1
     others = [rows + rng.normal(0, .05, rows.shape) * is_measured for _ in range(20)]
-    return [Paired(metric, rows, other) for other in others]
+    return [PairedRuns(metric, rows, other) for other in others]
 
 def all_differences(pairs):
     for pair in pairs:
-        difference_interval(pair)
+        compute_difference_interval(pair)
 
 CASES = {
     "9 ROUGE columns, 14,000 instances": (jackknife.intervals, rouge(14_000), 5),

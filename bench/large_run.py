@@ -158,7 +158,11 @@ def write_texts(folder: Path) -> None:
 
 def child(folder: Path) -> None:
     """What the worker's child does with a run, and how long each step takes."""
-    from scoring.offline.evaluate import Resampling, evaluate, save_statistics
+    from scoring.offline.evaluate import (
+        IntervalSettings,
+        evaluate_pairs,
+        save_statistics,
+    )
     from tasks.types import Pairs
 
     clock = Clock()
@@ -176,13 +180,13 @@ def child(folder: Path) -> None:
         (0, f"{len(METRICS)} metrics and {classes} classes, without intervals"),
         (1000, "the same once more, with intervals of 1,000 resamples"),
     ):
-        scores = evaluate(
+        scores = evaluate_pairs(
             task_type(),
             pairs,
             rules="corrected",
             options={},
             gold="0" * 64,
-            resampling=Resampling(resamples=resamples, method="percentile"),
+            resampling=IntervalSettings(resamples=resamples, method="percentile"),
         )
         clock.say(what)
     save_statistics(folder / "statistics.npz", scores, pairs)

@@ -29,9 +29,13 @@ from scipy.optimize import LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from scoring.metrics.base import MeanMetric
-from scoring.offline.parts import Part, drawn_units
-from scoring.offline.scoring import Scoring, read_split, score
-from scoring.stats.leakage import ladder_step, laddered, ranks_a_year
+from scoring.offline.parts import SplitPart, draw_units_by_nonce
+from scoring.offline.scoring import ScoringRequest, read_split, score
+from scoring.stats.leakage import (
+    compute_ladder_step,
+    compute_rank_publications_per_year,
+    round_score_by_ladder,
+)
 from tasks.types import TaskType, task_type
 from tasks.types.base import CORRECTED
 from tasks.types.declared.folder import read_folder
@@ -341,7 +345,7 @@ class Attacked:
     target: Target
     gold: np.ndarray
     public: np.ndarray
-    score: Callable[[np.ndarray, Part | None], Mapping[str, object]]
+    score: Callable[[np.ndarray, SplitPart | None], Mapping[str, object]]
 
     @property
     def groups(self) -> list[np.ndarray]:
@@ -355,7 +359,7 @@ class Attacked:
         ]
 
 
-PART = Part("public", 30, nonce="5f" * 32)
+PART = SplitPart("public", 30, nonce="5f" * 32)
 
 
 def attacked(target: Target, folder: Path, rng: np.random.Generator) -> Attacked:
@@ -367,29 +371,29 @@ def attacked(target: Target, folder: Path, rng: np.random.Generator) -> Attacked
         name: text.replace("{gold}", str(folder / "gold"))
         for name, text in target.options.items()
     }
-    options = kind.checked_options(given)
+    options = kind.validate_options(given)
     scoring = partial(
-        Scoring,
+        ScoringRequest,
         task_type=kind,
         gold=paths,
-        rules=kind.default_rules,
+        rules=kind.default_rule_set,
         options=options,
         resamples=0,
     )
 
-    def scored(answers: np.ndarray, part: Part | None) -> Mapping[str, object]:
+    def scored(answers: np.ndarray, part: SplitPart | None) -> Mapping[str, object]:
         run = write_lines(folder / "run.jsonl", target.run(answers.tolist()))
         return score(scoring(run=run, part=part))
 
     run = write_lines(folder / "run.jsonl", target.run(gold.tolist()))
     split = read_split(kind, paths, options)
-    from tasks.types.files import open_input
+    from tasks.types.files import open_input_files
     from tasks.types.runs import read_run
 
-    answers, _ = read_run(kind, open_input(run), split.index, options, name="run")
-    drawn = drawn_units(
+    answers, _ = read_run(kind, open_input_files(run), split.index, options, name="run")
+    drawn = draw_units_by_nonce(
         kind,
-        kind.pairs_of(split, answers, kind.default_rules, options),
+        kind.pairs_of(split, answers, kind.default_rule_set, options),
         PART.share,
         PART.nonce,
     )
@@ -526,7 +530,9 @@ def by_ladder(victim: Attacked, uploads: int, rng: np.random.Generator) -> np.nd
         for row, hit in enumerate(hits):
             units.setdefault(target.unit_of(row), []).append(hit)
         sums = np.array([[sum(own), len(own)] for own in units.values()])
-        new = laddered(float(hits.mean()), ladder_step(SHARE, sums), told)
+        new = round_score_by_ladder(
+            float(hits.mean()), compute_ladder_step(SHARE, sums), told
+        )
         if new is not None:
             best_answers, told = answers, new
     return best_answers
@@ -590,7 +596,7 @@ def play_presets(n: int, is_full: bool) -> bool:
                 if phase.closes or "public_part" not in phase.settings:
                     continue
                 assert phase.settings["public_part"] == PART.share
-                times = ranks_a_year(int(private.sum()))
+                times = compute_rank_publications_per_year(int(private.sum()))
                 known = repeated(partial(by_ranks, victim, times, rng), victim, private)
                 resists = resists and known <= ALLOWED
                 told = f"private part over chance {known:.1f}, by {times} ranks of {private.sum()} instances"
@@ -664,9 +670,9 @@ def honest(draws: int) -> None:
                     first[~public].mean() - second[~public].mean()
                 ) not in (full, 0)
                 told = [
-                    laddered(
+                    round_score_by_ladder(
                         float(own.mean()),
-                        ladder_step(
+                        compute_ladder_step(
                             SHARE, np.column_stack([own, np.ones(n)]).astype(float)
                         ),
                         None,

@@ -94,7 +94,7 @@ def time_page(folder: Path, run: object, asked: Path, manage: list[str]) -> floa
     from django.urls import reverse
 
     from scoring.models import Judge, Judgement
-    from scoring.results.board.judge_repeats import repeated_labels_of
+    from scoring.results.board.judge_repeats import load_repeated_label_counts
     from scoring.results.board.judges import asked_judge
     from scoring.results.board.standings import compute_board
 
@@ -119,7 +119,7 @@ def time_page(folder: Path, run: object, asked: Path, manage: list[str]) -> floa
     steps = {
         "pass over rows": rows.count,
         "judge's page": page,
-        "repeats alone": lambda: repeated_labels_of(board, own),
+        "repeats alone": lambda: load_repeated_label_counts(board, own),
     }
     seconds = {name: seconds_of(step) for name, step in steps.items()}
     for name, spent in seconds.items():
@@ -154,8 +154,14 @@ def write_repeats(path: Path, asked: Path) -> int:
 def shown_run(folder: Path, manage: list[str], asked: Path) -> object:
     """Return a public phase with a small scored run, whose scores rest on the pairs of the large run."""
     from scoring.models import UsedJudgements
-    from scoring.models.ledger import eight_byte_digests, short_units
-    from scoring.worker.entailment_labels import read_open_pairs, waiting_jobs
+    from scoring.models.ledger import (
+        hash_items_to_eight_bytes,
+        hash_units_to_four_bytes,
+    )
+    from scoring.worker.entailment_labels import (
+        find_jobs_waiting_for_labels,
+        iterate_open_pairs,
+    )
     from scoring.worker.score import score
 
     run, _files = waiting_run(folder, 3)
@@ -163,7 +169,11 @@ def shown_run(folder: Path, manage: list[str], asked: Path) -> object:
         for job in run.jobs.filter(state="queued"):
             score(job.pk)
         labels = folder / f"labels-{number}.jsonl"
-        pairs = list(read_open_pairs(list(waiting_jobs().filter(job__submission=run))))
+        pairs = list(
+            iterate_open_pairs(
+                list(find_jobs_waiting_for_labels().filter(job__submission=run))
+            )
+        )
         rows = [{"texts": list(pair.values()), "label": "yes"} for pair in pairs]
         head = {"kind": "entails", "judge": JUDGE}
         labels.write_text("".join(f"{json.dumps(row)}\n" for row in [head, *rows]))
@@ -174,9 +184,11 @@ def shown_run(folder: Path, manage: list[str], asked: Path) -> object:
     ]
     count = len(items)
     changed = UsedJudgements.objects.filter(evaluation__submission=run).update(
-        items=eight_byte_digests(items).tobytes(),
+        items=hash_items_to_eight_bytes(items).tobytes(),
         labels=bytes(number % 2 for number in range(count)),
-        units=short_units(str(number // 30) for number in range(count)).tobytes(),
+        units=hash_units_to_four_bytes(
+            str(number // 30) for number in range(count)
+        ).tobytes(),
         rows=count,
     )
     assert changed == 1
@@ -218,9 +230,9 @@ def look_up(run: object, asked: Path, folder: Path) -> int:
     from django.db import connection
     from django.test.utils import CaptureQueriesContext
 
-    from scoring.worker.gathering import new_judgement_collection
+    from scoring.worker.gathering import start_judgement_collection
 
-    gathered = new_judgement_collection(run.jobs.first())
+    gathered = start_judgement_collection(run.jobs.first())
     with CaptureQueriesContext(connection) as queries:
         assert gathered.add(asked)
     gathered.options(folder)

@@ -166,22 +166,38 @@ GUARDS = frozenset(
 #: Of how much is worked on at once: the same numbers come in portions of another size.
 PORTIONS = frozenset(
     (
-        *(
-            "BLOCK",
-            "STEP",
-            "WEIGHTS",
-            "KEPT",
-            "BATCH",
-            "AT_ONCE",
-            "BATCH_TOKENS",
-            "GPU_BATCH_TOKENS",
-        ),
-        *("_READ_BLOCK_BYTES", "MAX_WALKS", "MAX_CELLS", "WORTH_KEEPING", "at_once"),
+        "BLOCK_BYTES",
+        "CONTEXTS_PER_BLOCK",
+        "ITEMS_PER_BLOCK",
+        "MAX_BATCH_TOKENS",
+        "MAX_BLOCK_TOKENS",
+        "MAX_CACHED_STEMS",
+        "MAX_CPU_BATCH_TOKENS",
+        "MAX_GPU_BATCH_TOKENS",
+        "MAX_SAMPLED_UNITS_IN_MEMORY",
+        "MAX_SENTENCE_PAIRS_AT_ONCE",
+        "MAX_WEIGHTS_IN_MEMORY",
+        "MAX_WIN_CELLS_IN_MEMORY",
+        "MIN_CACHED_CHARACTERS",
+        "PAIRS_PER_BATCH",
+        "PARSING_BATCH_SIZE",
+        "PERMUTATIONS_PER_BLOCK",
+        "SENTENCES_PER_BATCH",
+        "SYMBOLS_PER_BLOCK",
+        "_READ_BLOCK_BYTES",
+        "at_once",
     )
 )
 #: What numbers may be apart that are equal but for rounding.
 ROUNDINGS = frozenset(
-    ("ROUNDING", "_RELATIVE_ROUNDING_ERROR", "NO_ERROR", "slack", "nearly")
+    (
+        "ROUNDING_TOLERANCE",
+        "STEP_TOLERANCE",
+        "_RELATIVE_ROUNDING_ERROR",
+        "MIN_STANDARD_ERROR",
+        "slack",
+        "nearly",
+    )
 )
 #: Part of a changed line's diff and why no test can tell it from the code as it is.
 EXPLAINED = {
@@ -189,8 +205,10 @@ EXPLAINED = {
     "np.where(whole >= 0, 2 * shared / whole": "nothing over nothing is undefined too",
     "+        blocks = np.zeros((len(gold), len(FACETS) + 2, 3))": "three more columns of zeros",
     "+        return word if word[-2] in 'lsz'": "the last two letters are the same there",
-    "+    if place >= 1 and tail.startswith(_END_MARK, place)": "the same record is found by its mark",
-    "MAX_DRAWS // max(2, units)": "so few units leave the trials as they are",
+    "+    if place >= 1 and tail.startswith(_END_RECORD_SIGNATURE, place)": (
+        "the same record is found by its mark"
+    ),
+    "MAX_DRAWN_UNITS // max(2, units)": "so few units leave the trials as they are",
     "+    if len(word) > 2 and word[-1] == word[-2]": "a stem of two equal letters has no vowel",
     "+    is_empty = np.asarray(np.isnan(share).all(": "of a row all shares are defined or none",
     "+    blocks[places, files, width] = 2": "it is asked whether there is anything",
@@ -207,27 +225,29 @@ EXPLAINED = {
     "block.tokens << 2 |": "symbols further apart are in the same order",
     "max(size or 1, 1)": "one at least is divided by",
     "max_trials: int=1": "one is no more than the trials that there are",
-    "def trials_for(units: int, comparisons: int=2)": "the least trials are enough for two comparisons",
-    "MAX_EXCHANGES = 200000001": "one exchange more is no permutation more",
-    "refused: jackknife.NoInterval | None = field(default=None, init=True)": "no caller gives it",
+    "def choose_number_of_exchanges(units: int, comparisons: int=2)": (
+        "the least trials are enough for two comparisons"
+    ),
+    "MAX_PERMUTED_VALUES = 200000001": "one exchange more is no permutation more",
+    "refused: jackknife.NoIntervalReason | None = field(default=None, init=True)": "no caller gives it",
     "nthreads=1": "one process more counts words, and counts the same",
     "if paper is not None or reference is not None:": "gold with a line that lacks either is refused",
     "self._is_passive = True": "it is asked of a verb alone, which has set it by then",
     "return base.ratio(sums[..., :4], count)": "the count over itself is the 1 that follows",
-    "LEXICOGRAPHER_FILES = 46": "nothing asks for the names of these files",
+    "NUMBER_OF_LEXICOGRAPHER_FILES = 46": "nothing asks for the names of these files",
     "+    return sum((place + 1 not in places": "as many spans end as begin",
     "for rank in range(1, last + 2)": "the table is longer than any rank that is looked up",
     "math.sqrt(at_units / units), 36.0)": "nothing is missed so many errors away",
-    "or _SURROGATE.search(text)": (
+    "or _ESCAPED_SURROGATE_PATTERN.search(text)": (
         "without an escape there is no half, and what has none stays as it is; it takes "
         "longer"
     ),
-    "+WORD_BITS = 32": "no vocabulary has so many words",
+    "+MAX_WORD_NUMBER_BITS = 32": "no vocabulary has so many words",
     "end = -2": "no text ends there either",
     "np.where(left >= NOTHING": "no rest lies at the bound",
     "max_iter=1001": "it has converged by then",
     "if text.count(':') >= written": "then each colon follows a quote, and the members are counted alike",
-    "self._text.read(CHUNK >> 5)": "the same text in portions of another size",
+    "self._text.read(CHUNK_BYTES >> 5)": "the same text in portions of another size",
     "of_run = Evaluation.objects.filter(submission=submission)\n": "others have the embargo of the newest",
     "options_digest=job.options_digest, queue=job.queue)": "a job that is not queued is not claimed",
     "if topic in own.topics else 1.0": "nothing is read of a topic that lacks the system",

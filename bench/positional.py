@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scoring.__main__ import main as offline
 from tasks.types.positional_citations import parsing
-from tasks.types.problems import Unavailable
+from tasks.types.problems import SoftwareUnavailable
 
 PATTERNS = (
     "The {a} of the {b} was built in {n} [1], and the {c} near the {a} was repaired in {m} [2].",
@@ -48,20 +48,23 @@ SENTENCES_EACH = 5
 def main() -> int:
     given = options()
     try:
-        parsing.pipeline_name(given.parser)
-        parsing.loaded(given.parser)
-    except Unavailable as missing:
+        parsing.make_pipeline_name(given.parser)
+        parsing.load_spacy_pipeline(given.parser)
+    except SoftwareUnavailable as missing:
         print(f"nothing is measured: {missing}")
         return 0
     responses = [answer(random.Random(seed)) for seed in range(given.responses)]
     sentences = [sentence for response in responses for sentence in response]
-    batched = timed(lambda: parsing.pipeline_parses(sentences, given.parser))
+    batched = timed(lambda: parsing.parse_texts_with_pipeline(sentences, given.parser))
     single = timed(
         lambda: [
-            parsing.pipeline_parses([sentence], given.parser) for sentence in sentences
+            parsing.parse_texts_with_pipeline([sentence], given.parser)
+            for sentence in sentences
         ]
     )
-    print(f"{len(sentences):,} sentences with {parsing.pipeline_name(given.parser)}")
+    print(
+        f"{len(sentences):,} sentences with {parsing.make_pipeline_name(given.parser)}"
+    )
     print(f"{'in batches':<32} {len(sentences) / batched:10,.0f} sentences/s")
     print(f"{'one by one':<32} {len(sentences) / single:10,.0f} sentences/s")
     print(f"{'one by one takes':<32} {single / batched:10.1f} times as long")
@@ -100,7 +103,7 @@ def timed(action: object) -> float:
 def scoring_time(responses: list[list[str]], parser: str) -> tuple[float, float]:
     """Seconds of a scoring with a loaded pipeline, and how many of them spaCy took."""
     spent = [0.0]
-    parsed = parsing.pipeline_parses
+    parsed = parsing.parse_texts_with_pipeline
 
     def watched(texts: list[str], pipeline: str) -> object:
         begun = time.perf_counter()
@@ -138,7 +141,7 @@ def scoring_time(responses: list[list[str]], parser: str) -> tuple[float, float]
             str(run),
             "--json",
         ]
-        parsing.pipeline_parses = watched  # type: ignore[assignment]
+        parsing.parse_texts_with_pipeline = watched  # type: ignore[assignment]
         with contextlib.redirect_stdout(io.StringIO()):
             whole = timed(
                 lambda: offline(
@@ -151,7 +154,7 @@ def scoring_time(responses: list[list[str]], parser: str) -> tuple[float, float]
                     ]
                 )
             )
-        parsing.pipeline_parses = parsed
+        parsing.parse_texts_with_pipeline = parsed
     return whole, spent[0]
 
 

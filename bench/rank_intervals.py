@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
-from scoring.stats.significance import ALPHA, standings_of  # noqa: E402
+from scoring.stats.significance import FAMILYWISE_ERROR_RATE, compute_ranks_with_ranges  # noqa: E402
 
 Floats = NDArray[np.float64]
 EXCHANGES = 999
@@ -75,7 +75,9 @@ def differing_by_steps(observed: Floats, exchanged: Floats) -> NDArray[np.bool_]
         remaining = np.arange(count) != row
         while remaining.any():
             largest = exchanged[:, row, remaining].max(axis=1)
-            limit = np.quantile(np.append(largest, np.inf), 1 - ALPHA, method="higher")
+            limit = np.quantile(
+                np.append(largest, np.inf), 1 - FAMILYWISE_ERROR_RATE, method="higher"
+            )
             rejected = remaining & (observed[row] > limit)
             if not rejected.any():
                 break
@@ -112,7 +114,7 @@ def measure(
         p = (1 + (exchanged >= observed - 1e-9).sum(axis=0)) / (1 + EXCHANGES)
         np.fill_diagonal(p, np.nan)
         own = differing_by_steps(observed, exchanged)
-        standings = standings_of(values.tolist(), p)
+        standings = compute_ranks_with_ranges(values.tolist(), p)
         ends = (
             (
                 np.array([one.low for one in standings]),

@@ -13,9 +13,9 @@ from ir_measures import RR, R, nDCG
 from measuring import Measurements, Row
 
 from scoring.metrics.ranking import Ranking
-from tasks.types.files import open_input
-from tasks.types.ranking.lists import Lists, index_of
-from tasks.types.ranking.runs import RunLimits, read_ranked_run
+from tasks.types.files import open_input_files
+from tasks.types.ranking.lists import ListColumn, build_ranking_index
+from tasks.types.ranking.runs import RankingReadingSettings, read_ranked_run
 
 QUERIES, CANDIDATES, DEPTH = 100_000, 50, 10
 NAMES = ("recall@10", "mrr@10", "ndcg@10")
@@ -34,11 +34,13 @@ def main() -> None:
         rows = np.flatnonzero(count > nth)
         relevant[rows, (first[rows] + 7 * nth) % CANDIDATES] = True
     ranked = np.argsort(rng.random((QUERIES, CANDIDATES)), axis=1)[:, :DEPTH]
-    gold = Lists(
+    gold = ListColumn(
         np.nonzero(relevant)[1].astype(np.int32),
         np.concatenate([[0], np.cumsum(relevant.sum(axis=1))]),
     )
-    answers = Lists(ranked.astype(np.int32).ravel(), np.arange(QUERIES + 1) * DEPTH)
+    answers = ListColumn(
+        ranked.astype(np.int32).ravel(), np.arange(QUERIES + 1) * DEPTH
+    )
     metric = Ranking("recall@10", "corrected", measure="recall", cut=10)
     measured.compare(
         f"recall, MRR and nDCG of {QUERIES:,} queries × {DEPTH}, once read",
@@ -68,7 +70,7 @@ def from_files(
     folder: Path,
     relevant: np.ndarray,
     ranked: np.ndarray,
-    gold: Lists,
+    gold: ListColumn,
 ) -> None:
     queries = [f"q{number}" for number in range(QUERIES)]
     candidates = [f"d{number}" for number in range(CANDIDATES)]
@@ -93,7 +95,7 @@ def from_files(
             f"q{row} 0 d{column} 1\n" for row, column in zip(rows, columns, strict=True)
         )
     )
-    index = index_of(queries, [candidates])
+    index = build_ranking_index(queries, [candidates])
     for path in (lines, trec):
         compare_file(measured, path, index, gold, qrels)
     if find_spec("ranx") is None:
@@ -101,13 +103,15 @@ def from_files(
 
 
 def compare_file(
-    measured: Measurements, path: Path, index: dict, gold: Lists, qrels: Path
+    measured: Measurements, path: Path, index: dict, gold: ListColumn, qrels: Path
 ) -> None:
     metric = Ranking("recall@10", "corrected", measure="recall", cut=10)
     wanted = list(ir_measures.read_trec_qrels(str(qrels)))
 
     def ours() -> None:
-        run, problems = read_ranked_run(open_input(path), index, RunLimits(kept=DEPTH))
+        run, problems = read_ranked_run(
+            open_input_files(path), index, RankingReadingSettings(kept=DEPTH)
+        )
         assert not problems
         metric.instance_stats(gold, run.lists)
 

@@ -8,8 +8,12 @@ from scipy import stats
 
 from scoring.metrics.rouge import Rouge
 from scoring.stats import jackknife
-from scoring.stats.resampling import Resampler
-from scoring.stats.significance import Paired, differences, randomisation_tests
+from scoring.stats.resampling import BootstrapResampler
+from scoring.stats.significance import (
+    PairedRuns,
+    compute_run_differences,
+    run_randomisation_tests,
+)
 
 INSTANCES, RESAMPLES, TRIALS = 14_000, 1000, 10_000
 #: SciPy and the loop are given fewer resamples, and their time is told for as many as ours.
@@ -44,7 +48,7 @@ def main() -> None:
 
 
 def intervals(measured: Measurements, metrics: list[Rouge], rows: np.ndarray) -> None:
-    resampler = Resampler(INSTANCES, resamples=RESAMPLES, seed=0)
+    resampler = BootstrapResampler(INSTANCES, resamples=RESAMPLES, seed=0)
     measured_rows = [(metric, rows) for metric in metrics]
     measured.compare(
         f"{len(metrics)} default intervals of {INSTANCES:,} instances",
@@ -97,7 +101,7 @@ def intervals(measured: Measurements, metrics: list[Rouge], rows: np.ndarray) ->
 def tests(
     measured: Measurements, metrics: list[Rouge], rows: np.ndarray, other: np.ndarray
 ) -> None:
-    one = Paired(metrics[0], rows, other)
+    one = PairedRuns(metrics[0], rows, other)
 
     def scipy() -> None:
         stats.permutation_test(
@@ -112,15 +116,17 @@ def tests(
 
     measured.compare(
         f"one randomisation test of {INSTANCES:,} units, {TRIALS // FEWER} trials",
-        lambda: randomisation_tests([one], trials=TRIALS // FEWER, seed=0),
+        lambda: run_randomisation_tests([one], trials=TRIALS // FEWER, seed=0),
         scipy,
         against="SciPy",
         repeats=3,
     )
     measured.measure(
         f"{len(metrics)} metrics of two runs compared, {TRIALS:,} trials",
-        lambda: differences(
-            [Paired(metric, rows, other) for metric in metrics], trials=TRIALS, seed=0
+        lambda: compute_run_differences(
+            [PairedRuns(metric, rows, other) for metric in metrics],
+            trials=TRIALS,
+            seed=0,
         ),
         repeats=3,
     )

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
 
 from measuring import Measurements
 from rouge_score.rouge_scorer import RougeScorer
 
-from scoring.metrics.rouge import encoded, encoded_gold, forget, rouge
+from scoring.metrics.rouge import (
+    compute_rouge,
+    encode_gold_texts,
+    encode_texts,
+    forget_all_words,
+)
 from tests.scoring.texts import related_pairs
 
 KINDS = {"1": "rouge1", "2": "rouge2", "l": "rougeL", "lsum": "rougeLsum"}
@@ -47,9 +51,9 @@ def compare(
     package = RougeScorer([KINDS[kind] for kind in kinds], use_stemmer=is_stemmed)
 
     def anew() -> None:
-        forget()
-        encoded_gold.cache_clear()
-        rouge(*texts, kinds, is_stemmed=is_stemmed)
+        forget_all_words()
+        encode_gold_texts.cache_clear()
+        compute_rouge(*texts, kinds, is_stemmed=is_stemmed)
 
     names = ", ".join(kind.upper() if len(kind) == 1 else "Lsum" for kind in kinds)
     label = f"ROUGE-{names}{' stemmed' if is_stemmed else ''}, {len(texts[0])} pairs of {words} words"
@@ -61,7 +65,10 @@ def compare(
         repeats=3,
         wanted=WANTED[words, "lsum" in kinds],
     )
-    again: Callable[[], object] = lambda: rouge(*texts, kinds, is_stemmed=is_stemmed)  # noqa: E731
+
+    def again() -> object:
+        return compute_rouge(*texts, kinds, is_stemmed=is_stemmed)
+
     measured.measure(
         f"{label}, a later run", again, note="gold and stems known from an earlier run"
     )
@@ -76,8 +83,8 @@ def floor(measured: Measurements, words: int, texts: Texts) -> None:
     )
 
     def anew() -> None:
-        forget()
-        encoded(both)
+        forget_all_words()
+        encode_texts(both)
 
     measured.measure(
         f"words alone, as numbers, {words} words", anew, note="what the scorer does"

@@ -156,7 +156,7 @@ def seed(task_type: Any, runs: int, classes: int) -> tuple[int, int]:
 
 def scored(task_type: Any, rules: str) -> dict[str, Any]:
     """What `score --json` prints of the type's sample."""
-    from scoring.offline.scoring import Scoring, score
+    from scoring.offline.scoring import ScoringRequest, score
 
     module = importlib.import_module(f"tasks.types.{task_type.slug.replace('-', '_')}")
     own = Path(str(module.__file__)).parent / "sample"
@@ -164,12 +164,12 @@ def scored(task_type: Any, rules: str) -> dict[str, Any]:
     options = json.loads(path.read_text()) if path.exists() else {}
     gold = [own / "gold"] if (own / "gold").exists() else sorted(own.glob("gold*"))
     return score(
-        Scoring(
+        ScoringRequest(
             task_type=task_type,
             gold=gold,
             run=next(path for path in own.iterdir() if path.name.startswith("run")),
             rules=rules,
-            options=task_type.checked_options(
+            options=task_type.validate_options(
                 {
                     name: value.replace("{sample}", str(own))
                     for name, value in options.items()
@@ -209,12 +209,12 @@ def record(
 
     from scoring.worker import compare_board
     from scoring.worker.recording import record_scores
-    from tasks.jobs.leases import digest_of_options
+    from tasks.jobs.leases import compute_options_digest
     from tasks.models import Job
 
     job = Job.objects.create(
         submission=submission, gold=gold, rules=result["rules"], options=result["options"],
-        options_digest=digest_of_options(result["options"]), sets_status=True, state="done", attempt=1,
+        options_digest=compute_options_digest(result["options"]), sets_status=True, state="done", attempt=1,
         progress=1, trace=submission.sha256[:32], started_at=timezone.now(), finished_at=timezone.now(),
     )  # fmt: skip
     with transaction.atomic():

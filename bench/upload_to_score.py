@@ -165,13 +165,16 @@ def from_the_database(
 
 def reference(phase: Any, run: Path) -> float:
     """Seconds of the offline scorer's process."""
-    from scoring.worker.local_copies import gold_copy
+    from scoring.worker.local_copies import get_or_make_local_gold_copy
     from tasks.models import Gold
 
     task = phase.task
     options = [f"--option={name}={value}" for name, value in task.options.items()]
     rules = [f"--rules={name}" for name in task.rules]
-    files = [f"--gold={gold_copy(Gold.objects.current(phase))}", f"--run={run}"]
+    files = [
+        f"--gold={get_or_make_local_gold_copy(Gold.objects.current(phase))}",
+        f"--run={run}",
+    ]
     command = [
         sys.executable,
         "-m",

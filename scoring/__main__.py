@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from scoring.client.arguments import add_commands as add_client
-from scoring.client.refusals import Refused
+from scoring.client.refusals import ClientCommandRefused
 from scoring.offline import commands as offline, scoring as scorer, terminal
-from scoring.offline.arguments import add_declared, say
-from scoring.offline.gold_key import gold_key_of
+from scoring.offline.arguments import add_declared_commands, print_output
+from scoring.offline.gold_key import build_gold_key
 from scoring.stats.interval_methods import METHODS
 from scoring.tools.baselines import (
     PAPERS_MISSING_ADVICE,
@@ -35,20 +35,26 @@ from tasks.types import (
     task_type,
     task_types,
 )
-from tasks.types.base import given_options
-from tasks.types.files import open_input
-from tasks.types.guarded.encodings import ENCODINGS, NOT_UTF8
-from tasks.types.problems import Pending, Unavailable, capped, counted, lacking_package
-from tasks.types.references import referenced
-from tasks.types.registry import BrokenTaskType
+from tasks.types.base import parse_option_arguments
+from tasks.types.files import open_input_files
+from tasks.types.guarded.encodings import NOT_UTF8_MESSAGE, PYTHON_CODECS_BY_ENCODING
+from tasks.types.problems import (
+    JudgementsPending,
+    SoftwareUnavailable,
+    counted,
+    make_pip_install_message,
+    select_problems_to_list,
+)
+from tasks.types.references import import_referenced_object
+from tasks.types.registry import TaskTypeNotLoadable
 
 if TYPE_CHECKING:
-    from scoring.offline.parts import Part
-    from tasks.types.repairs import Repair
+    from scoring.offline.parts import SplitPart
+    from tasks.types.repairs import RepairedRun
 
-#: The commands in MOVED were top-level commands and are now subcommands of `papers`.
+#: The commands in COMMANDS_MOVED_TO_PAPERS were top-level commands and are now subcommands of `papers`.
 #: The old names of these commands still work until the next release.
-MOVED = (
+COMMANDS_MOVED_TO_PAPERS = (
     "claim-check",
     "claim-sheet",
     "context-check",
@@ -64,23 +70,23 @@ MOVED = (
     "sweep-resolution",
     "tagger-overlap",
 )
-TRUST = "--trust-measures"
-USAGE_FAULT = 2
-#: The exit code UNAVAILABLE means that a metric needs a missing model or program.
-UNAVAILABLE = 6
-#: Every scoring command imports the packages in SCORER.
-SCORER = ("numpy", "scipy")
+TRUST_MEASURES_OPTION = "--trust-measures"
+REFUSED_EXIT_CODE = 2
+#: The exit code UNAVAILABLE_EXIT_CODE means that a metric needs a missing model or program.
+UNAVAILABLE_EXIT_CODE = 6
+#: Every scoring command imports the packages in PACKAGES_OF_SCORING_COMMANDS.
+PACKAGES_OF_SCORING_COMMANDS = ("numpy", "scipy")
 #: After a signal, the exit code is 128 plus the number of the signal, as in shells.
-INTERRUPTED, PIPE_CLOSED = 128 + signal.SIGINT, 128 + signal.SIGPIPE
-#: PATH_FAULTS are the exceptions for an unusable file path in a command's arguments.
-PATH_FAULTS = (
+INTERRUPTED_EXIT_CODE, CLOSED_PIPE_EXIT_CODE = 128 + signal.SIGINT, 128 + signal.SIGPIPE
+#: UNUSABLE_PATH_ERRORS are the exceptions for an unusable file path in a command's arguments.
+UNUSABLE_PATH_ERRORS = (
     FileExistsError,
     FileNotFoundError,
     IsADirectoryError,
     NotADirectoryError,
     PermissionError,
 )
-EXIT_CODES = """exit codes:
+EXIT_CODES_HELP_TEXT = """exit codes:
   0    done
   1    a run has no scores (follow, scores); something in an archive differs (verify);
        a receipt does not hold (receipt verify); no rule set has the official number (task official)
@@ -105,116 +111,132 @@ def main(
     set after the first.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    if words and words[0] in MOVED:
+    if words and words[0] in COMMANDS_MOVED_TO_PAPERS:
         if "--progress" not in words:
             print(
                 f"python -m scoring: “{words[0]}” is called “papers {words[0]}” now",
                 file=sys.stderr,
             )
         words.insert(0, "papers")
-    if TRUST in words:
-        from scoring.metrics.own import trusted
+    if TRUST_MEASURES_OPTION in words:
+        from scoring.metrics.own import trust_measures_code
 
-        words.remove(TRUST)
-        with trusted():
+        words.remove(TRUST_MEASURES_OPTION)
+        with trust_measures_code():
             return main(words, next_step=next_step)
     if words[:1] == ["papers"] and not is_papers_package_installed():
         print(f"python -m scoring: {PAPERS_MISSING_ADVICE}", file=sys.stderr)
-        return UNAVAILABLE
+        return UNAVAILABLE_EXIT_CODE
     if words[:1] == ["score"]:
         # NumPy uses one thread, because starting others takes longer than a small run.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    given = parser().parse_args(words)
+    given = build_argument_parser().parse_args(words)
     given.next_step = next_step
-    return _exit_code(given)
+    return _run_command_and_get_exit_code(given)
 
 
-def _exit_code(namespace: argparse.Namespace) -> int:
+def _run_command_and_get_exit_code(namespace: argparse.Namespace) -> int:
     """Run the command, report the command's errors, and return the exit code."""
     as_objects = getattr(namespace, "progress", False)
-    if getattr(namespace, "needs_scorer", False) and (absent := missing_of(SCORER)):
+    if getattr(namespace, "needs_scorer", False) and (
+        absent := find_missing_package(PACKAGES_OF_SCORING_COMMANDS)
+    ):
         # Fail before the command reads large files, if a package is missing.
-        return stopped(lacking_package(absent), code=UNAVAILABLE)
+        return print_refusal_and_get_exit_code(
+            make_pip_install_message(absent), code=UNAVAILABLE_EXIT_CODE
+        )
     try:
         return int(namespace.command(namespace))
-    except Refused as refused:
-        return stopped(str(refused), *refused.details, code=refused.exit_code)
-    except (BrokenTaskType, OptionRefused, UnknownTaskType) as refused:
-        return stopped(str(refused))
+    except ClientCommandRefused as refused:
+        return print_refusal_and_get_exit_code(
+            str(refused), *refused.details, code=refused.exit_code
+        )
+    except (TaskTypeNotLoadable, OptionRefused, UnknownTaskType) as refused:
+        return print_refusal_and_get_exit_code(str(refused))
     except InputRefused as refused:
-        report(refused.problems, as_objects=as_objects)
-    except Unavailable as missing:
-        return lacking(missing, as_objects=as_objects)
-    except PATH_FAULTS as fault:
+        print_problems(refused.problems, as_objects=as_objects)
+    except SoftwareUnavailable as missing:
+        return report_missing_requirement(missing, as_objects=as_objects)
+    except UNUSABLE_PATH_ERRORS as fault:
         if as_objects or fault.filename is None:
             # The paths in a worker's command are valid, so this error is temporary.
             raise
-        report(
+        print_problems(
             [Problem(file=str(fault.filename), message=str(fault.strerror).lower())],
             as_objects=False,
         )
     except ModuleNotFoundError as missing:
-        return stopped(lacking_package(missing.name or ""), code=UNAVAILABLE)
-    return USAGE_FAULT
+        return print_refusal_and_get_exit_code(
+            make_pip_install_message(missing.name or ""), code=UNAVAILABLE_EXIT_CODE
+        )
+    return REFUSED_EXIT_CODE
 
 
-def missing_of(packages: Sequence[str]) -> str:
+def find_missing_package(packages: Sequence[str]) -> str:
     """Return the name of the first package that is not installed, or an empty text if
     all packages are installed.
     """
     return next((name for name in packages if find_spec(name) is None), "")
 
 
-def lacking(missing: Unavailable, *, as_objects: bool, **facts: str) -> int:
-    if as_objects and isinstance(missing, Pending):
+def report_missing_requirement(
+    missing: SoftwareUnavailable, *, as_objects: bool, **facts: str
+) -> int:
+    if as_objects and isinstance(missing, JudgementsPending):
         print(
-            scorer.as_json(
+            scorer.format_json(
                 {"pending": missing.pending, "pairs": missing.pairs, **facts}
             ),
             file=sys.stderr,
         )
-        return UNAVAILABLE
-    return stopped(": ".join([*facts.values(), str(missing)]), code=UNAVAILABLE)
+        return UNAVAILABLE_EXIT_CODE
+    return print_refusal_and_get_exit_code(
+        ": ".join([*facts.values(), str(missing)]), code=UNAVAILABLE_EXIT_CODE
+    )
 
 
-def stopped(reason: str, *details: str, code: int = USAGE_FAULT) -> int:
+def print_refusal_and_get_exit_code(
+    reason: str, *details: str, code: int = REFUSED_EXIT_CODE
+) -> int:
     print(f"python -m scoring: {reason}", *details, sep="\n", file=sys.stderr)
     return code
 
 
-def parser() -> argparse.ArgumentParser:
+def build_argument_parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="python -m scoring",
         description=__doc__,
-        epilog=EXIT_CODES,
+        epilog=EXIT_CODES_HELP_TEXT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    version = f"citeboard {terminal.installed_version()}"
+    version = f"citeboard {terminal.find_installed_version()}"
     top.add_argument(
         "--version", action="version", version=version, help="print the version"
     )
     trusting = "run the measures.py and the official program of a task, with all that you may do"
-    top.add_argument(TRUST, action="store_true", help=trusting)
+    top.add_argument(TRUST_MEASURES_OPTION, action="store_true", help=trusting)
     commands = top.add_subparsers(required=True, metavar="COMMAND")
     names = {
         **vars(offline),
         **globals(),
         "METHODS": METHODS,
-        "ENCODINGS": ["", *ENCODINGS],
+        "ENCODINGS": ["", *PYTHON_CODECS_BY_ENCODING],
     }
-    add_declared(
+    add_declared_commands(
         commands,
         Path(__file__).parent / "offline" / "commands.toml",
         names,
-        options_of=options_of,
+        options_of=parse_task_options,
     )
-    add_tools(commands, options_of)
+    add_tools(commands, parse_task_options)
     reproducing = "reproduce the five papers; `papers --help` lists the commands"
     papers = commands.add_parser("papers", help=reproducing)
     if is_papers_package_installed():
         of_papers = papers.add_subparsers(required=True, metavar="COMMAND")
-        referenced(f"{PAPERS_PACKAGE}.commands:add_commands")(of_papers, options_of)
+        import_referenced_object(f"{PAPERS_PACKAGE}.commands:add_commands")(
+            of_papers, parse_task_options
+        )
     add_client(commands)
     return top
 
@@ -232,21 +254,23 @@ def list_types(given: argparse.Namespace) -> int:
         f"{kind.slug:<24} {kind.title}\n{'':<24} rules: {', '.join(kind.rules)}"
         for kind in kinds
     )
-    return say(
-        given, scorer.as_json([scorer.described(kind) for kind in kinds]), *lines
+    return print_output(
+        given,
+        scorer.format_json([scorer.describe_task_type(kind) for kind in kinds]),
+        *lines,
     )
 
 
-def options_of(chosen: TaskType, pairs: Sequence[str]) -> dict[str, str]:
-    return chosen.checked_options(given_options(pairs))
+def parse_task_options(chosen: TaskType, pairs: Sequence[str]) -> dict[str, str]:
+    return chosen.validate_options(parse_option_arguments(pairs))
 
 
-def part_of(given: argparse.Namespace) -> "Part | None":
+def read_split_part(given: argparse.Namespace) -> "SplitPart | None":
     if not given.part:
         return None
-    from scoring.offline.parts import read_part
+    from scoring.offline.parts import parse_part
 
-    return read_part(given.part)
+    return parse_part(given.part)
 
 
 def check_run(given: argparse.Namespace) -> int:
@@ -257,70 +281,76 @@ def check_run(given: argparse.Namespace) -> int:
     standard error.
     """
     try:
-        return _checked_run(given)
+        return _check_run_and_print_problems(given)
     except InputRefused as refused:
-        _print_refused(given, refused.problems)
+        _print_problems_as_json(given, refused.problems)
         raise
-    except (BrokenTaskType, OptionRefused, UnknownTaskType) as refused:
-        _print_refused(given, [Problem(message=str(refused))])
+    except (TaskTypeNotLoadable, OptionRefused, UnknownTaskType) as refused:
+        _print_problems_as_json(given, [Problem(message=str(refused))])
         raise
-    except PATH_FAULTS as fault:
+    except UNUSABLE_PATH_ERRORS as fault:
         message = str(fault.strerror).lower()
-        _print_refused(given, [Problem(file=str(fault.filename), message=message)])
+        _print_problems_as_json(
+            given, [Problem(file=str(fault.filename), message=message)]
+        )
         raise
 
 
-def _print_refused(namespace: argparse.Namespace, problems: Sequence[Problem]) -> None:
+def _print_problems_as_json(
+    namespace: argparse.Namespace, problems: Sequence[Problem]
+) -> None:
     if namespace.json and not namespace.progress:
-        found = [problem.as_finding() for problem in problems]
-        print(scorer.as_json({"task_type": namespace.type, "problems": found}))
+        found = [problem.as_check_command_json() for problem in problems]
+        print(scorer.format_json({"task_type": namespace.type, "problems": found}))
 
 
-def _checked_run(namespace: argparse.Namespace) -> int:
+def _check_run_and_print_problems(namespace: argparse.Namespace) -> int:
     chosen = task_type(namespace.type)
     # The task type checks its options without importing the packages of metrics.
-    options = chosen.checked_options(
-        given_options(namespace.option), builds=bool(namespace.option)
+    options = chosen.validate_options(
+        parse_option_arguments(namespace.option), builds=bool(namespace.option)
     )
     asked = {name: getattr(namespace, name) for name in ("gold", "inputs", "run_name")}
-    asked["key"] = gold_key_of(namespace)
+    asked["key"] = build_gold_key(namespace)
     asked |= {"encoding": namespace.encoding, "repairs": not namespace.progress}
     try:
-        with progress_of(namespace) as progress:
+        with open_progress_reporter(namespace) as progress:
             result = scorer.check(
                 chosen, namespace.run, options, **asked, progress=progress
             )
     except scorer.RunRefused as refused:
-        report(refused.problems, as_objects=False)
-        _print_refused(namespace, refused.problems)
+        print_problems(refused.problems, as_objects=False)
+        _print_problems_as_json(namespace, refused.problems)
         if refused.repair is not None:
-            offer(refused.repair, namespace.repair)
-        elif any(problem.message.startswith(NOT_UTF8) for problem in refused.problems):
+            write_or_announce_repair(refused.repair, namespace.repair)
+        elif any(
+            problem.message.startswith(NOT_UTF8_MESSAGE) for problem in refused.problems
+        ):
             print("--encoding NAME reads the run in one of these", file=sys.stderr)
-        return USAGE_FAULT
+        return REFUSED_EXIT_CODE
     if namespace.encoding and namespace.repair:
-        for file in open_input(namespace.run, encoding=namespace.encoding)[:1]:
+        for file in open_input_files(namespace.run, encoding=namespace.encoding)[:1]:
             namespace.repair.write_bytes(file.read())
     warnings = [Problem(**problem) for problem in result["warnings"]]
-    first, more = capped(warnings)
+    first, more = select_problems_to_list(warnings)
     lines = [
-        *terminal.problem_lines(first, sys.stdout),
+        *terminal.format_problem_lines(first, sys.stdout),
         *([f"and {more} more warnings"] if more else []),
     ]
     found = counted(warnings)
     count = f"; {found} warning{'s' if found > 1 else ''}" if found else ""
-    return say(
+    return print_output(
         namespace,
-        scorer.as_json(result),
+        scorer.format_json(result),
         *lines,
         f"{namespace.run} can be scored{count}",
     )
 
 
-def offer(repair: "Repair", path: Path | None) -> None:
+def write_or_announce_repair(repair: "RepairedRun", path: Path | None) -> None:
     """Write the repaired run file to ``path``, or print that the run can be repaired."""
     for change in repair.changes:
-        print(f"repair: {terminal.printable(change)}", file=sys.stderr)
+        print(f"repair: {terminal.replace_control_characters(change)}", file=sys.stderr)
     if path is None:
         print(
             "--repair FILE writes the repaired file, which can be scored",
@@ -333,22 +363,22 @@ def offer(repair: "Repair", path: Path | None) -> None:
 
 def score_run(given: argparse.Namespace) -> int:
     chosen = task_type(given.type)
-    options = options_of(chosen, given.option)
+    options = parse_task_options(chosen, given.option)
     named = given.rules or [None]
     written = (
-        _paths_per_run(option, getattr(given, option), len(named))
+        _match_paths_to_runs(option, getattr(given, option), len(named))
         for option in ("statistics", "pending")
     )
     scorings = [
-        scorer.Scoring(
+        scorer.ScoringRequest(
             task_type=chosen,
-            rules=chosen.checked_rules(name),
+            rules=chosen.validate_rule_set_name(name),
             options=options,
             resamples=given.intervals,
             statistics=statistics,
             pending=pending,
-            part=part_of(given),
-            key=gold_key_of(given),
+            part=read_split_part(given),
+            key=build_gold_key(given),
             **{
                 name: getattr(given, name)
                 for name in ("gold", "run", "run_name", "seed", "method")
@@ -357,16 +387,16 @@ def score_run(given: argparse.Namespace) -> int:
         for name, statistics, pending in zip(named, *written, strict=True)
     ]
     if len(scorings) > 1:
-        return score_under_each(scorings, given)
-    with progress_of(given) as progress:
-        scores = scorer.score_read(
-            scorings[0], scorer.read_scored(scorings[0], progress), progress
+        return score_run_under_each_rule_set(scorings, given)
+    with open_progress_reporter(given) as progress:
+        scores = scorer.score_parsed_run(
+            scorings[0], scorer.read_gold_and_run(scorings[0], progress), progress
         )
-    print_scores(scores, given)
+    print_scores_and_warnings(scores, given)
     return 0
 
 
-def _paths_per_run(
+def _match_paths_to_runs(
     option: str, paths: Sequence[Path] | None, count: int
 ) -> Sequence[Path | None]:
     if paths and len(paths) != count:
@@ -376,8 +406,8 @@ def _paths_per_run(
     return paths or [None] * count
 
 
-def score_under_each(
-    scorings: Sequence[scorer.Scoring], given: argparse.Namespace
+def score_run_under_each_rule_set(
+    scorings: Sequence[scorer.ScoringRequest], given: argparse.Namespace
 ) -> int:
     """Score a run under each rule set, and print a list with one line per rule set.
 
@@ -385,8 +415,8 @@ def score_under_each(
     as JSON.
     """
     code, is_first = 0, True
-    with progress_of(given) as progress:
-        read = scorer.read_scored(scorings[0], progress)
+    with open_progress_reporter(given) as progress:
+        read = scorer.read_gold_and_run(scorings[0], progress)
         shares = [
             0.4 + 0.6 * place / len(scorings) for place in range(len(scorings) + 1)
         ]
@@ -396,30 +426,38 @@ def score_under_each(
             if scoring is not scorings[0]:
                 given.next_step()
             try:
-                scores = scorer.score_read(scoring, read, progress, share)
-            except Unavailable as missing:
-                code = lacking(missing, as_objects=given.progress, rules=scoring.rules)
+                scores = scorer.score_parsed_run(scoring, read, progress, share)
+            except SoftwareUnavailable as missing:
+                code = report_missing_requirement(
+                    missing, as_objects=given.progress, rules=scoring.rules
+                )
                 continue
             print("" if is_first else "," if given.json else "\n", end="")
             is_first = False
             if not given.json:
                 print(f"{scoring.rules}:")
-            print_scores(scores, given)
+            print_scores_and_warnings(scores, given)
             sys.stdout.flush()
     if given.json:
         print("]")
     return code
 
 
-def print_scores(scores: Mapping[str, Any], given: argparse.Namespace) -> None:
-    say(given, scorer.as_json(scores), *terminal.score_lines(scores["metrics"]))
+def print_scores_and_warnings(
+    scores: Mapping[str, Any], given: argparse.Namespace
+) -> None:
+    print_output(
+        given,
+        scorer.format_json(scores),
+        *terminal.format_score_lines(scores["metrics"]),
+    )
     problems = (
         [] if given.json else [Problem(**problem) for problem in scores["warnings"]]
     )
     if not given.json and (ties := scores["notes"].get("tied_scores")):
         message = f"{ties} scores equal the one before: these keep the order of the gold's file"
         problems.append(Problem(message=message, fatal=False))
-    for line in terminal.problem_lines(problems, sys.stderr):
+    for line in terminal.format_problem_lines(problems, sys.stderr):
         print(line, file=sys.stderr)
 
 
@@ -431,8 +469,11 @@ def compare_runs(given: argparse.Namespace) -> int:
     from scoring.offline.compare import compare, read_runs
 
     chosen = task_type(given.type)
-    rules, options = chosen.checked_rules(given.rules), options_of(chosen, given.option)
-    key, part = gold_key_of(given), part_of(given)
+    rules, options = (
+        chosen.validate_rule_set_name(given.rules),
+        parse_task_options(chosen, given.option),
+    )
+    key, part = build_gold_key(given), read_split_part(given)
     read = read_runs(
         chosen, given.gold, given.run, rules=rules, options=options, part=part, key=key
     )
@@ -440,36 +481,42 @@ def compare_runs(given: argparse.Namespace) -> int:
     lines = []
     for name, metric in result["metrics"].items():
         parts = (
-            terminal.shown(metric[part], infinite=False)
+            terminal.format_score_value(metric[part], infinite=False)
             for part in ("a", "b", "difference", "p")
         )
         a, b, difference, p = parts
-        lines.append(f"{name:<40} {a} - {b} = {difference}  {terminal.between(metric)}")
+        lines.append(
+            f"{name:<40} {a} - {b} = {difference}  {terminal.format_interval_or_reason(metric)}"
+        )
         lines.append(f"{'':<40} p {p} ({metric['test']} over {metric['units']} units)")
-    return say(given, scorer.as_json(result), *lines)
+    return print_output(given, scorer.format_json(result), *lines)
 
 
 @contextmanager
-def progress_of(given: argparse.Namespace) -> Iterator[scorer.Progress]:
+def open_progress_reporter(
+    given: argparse.Namespace,
+) -> Iterator[scorer.ProgressFunction]:
     """Yield a function that reports progress as JSON objects if requested, as a bar on
     a terminal, and otherwise not at all.
     """
     if given.progress:
-        as_json = scorer.as_json
+        as_json = scorer.format_json
         yield lambda step, done: print(
             as_json({"step": step, "done": done}), file=sys.stderr, flush=True
         )
     elif terminal.is_terminal(sys.stderr):
-        with terminal.bar(given.type, 1.0) as at:
+        with terminal.show_progress_bar(given.type, 1.0) as at:
             yield lambda step, done: at(done)
     else:
-        yield scorer.no_progress
+        yield scorer.ignore_progress
 
 
-def report(problems: Sequence[Problem], *, as_objects: bool) -> None:
-    first, more = capped(problems)
+def print_problems(problems: Sequence[Problem], *, as_objects: bool) -> None:
+    first, more = select_problems_to_list(problems)
     objects = (json.dumps({"problem": problem.as_dict()}) for problem in first)
-    for line in objects if as_objects else terminal.problem_lines(first, sys.stderr):
+    for line in (
+        objects if as_objects else terminal.format_problem_lines(first, sys.stderr)
+    ):
         print(line, file=sys.stderr)
     if more:
         print(
@@ -488,11 +535,11 @@ def run() -> NoReturn:
         finally:
             sys.stdout.flush()
     except KeyboardInterrupt:
-        code = INTERRUPTED
+        code = INTERRUPTED_EXIT_CODE
     except BrokenPipeError:
         # The interpreter flushes output at exit, which fails with a closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = PIPE_CLOSED
+        code = CLOSED_PIPE_EXIT_CODE
     sys.exit(code)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from citeboard.core.admin import AuditedAdmin, PartsInline, ReadOnlyAdmin
+from citeboard.core.admin import AnyTabularInline, AuditedAdmin, ReadOnlyAdmin
 from scoring.models import Evaluation, Paper, Reported, ReportedTable, Score
 
 
-class ScoreInline(PartsInline):
+class ScoreInline(AnyTabularInline):
     model = Score
     fields = ["metric", "value", "low", "high", "n", "signature"]
     readonly_fields = ["metric", "value", "low", "high", "n", "signature"]
@@ -52,7 +52,7 @@ class PaperAdmin(AuditedAdmin):
         return False
 
 
-class PartOfPaperAdmin(ReadOnlyAdmin):
+class ReadOnlyPartOfPaperAdmin(ReadOnlyAdmin):
     """A part of a paper can only be deleted together with the paper."""
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -62,13 +62,13 @@ class PartOfPaperAdmin(ReadOnlyAdmin):
 
 
 @admin.register(ReportedTable)
-class ReportedTableAdmin(PartOfPaperAdmin):
+class ReportedTableAdmin(ReadOnlyPartOfPaperAdmin):
     list_display = ["paper", "name", "kind", "what"]
     list_filter = ["paper", "kind"]
 
 
 @admin.register(Reported)
-class ReportedAdmin(PartOfPaperAdmin):
+class ReportedAdmin(ReadOnlyPartOfPaperAdmin):
     list_display = [
         "table",
         "line",

@@ -22,13 +22,13 @@ sys.path.insert(0, str(ROOT))
 
 from scoring.metrics.base import Floats
 from scoring.stats.battles import (
-    SHARES,
-    bounds_of,
-    rank_ranges,
-    shares_of_wins,
-    strengths,
+    SHARE_RANGE,
+    compute_jackknife_intervals,
+    compute_rank_ranges,
+    compute_win_shares,
+    fit_log_strengths,
 )
-from scoring.stats.jackknife import NO_ENDS, Range
+from scoring.stats.jackknife import UNBOUNDED_RANGE, ValueRange
 
 PAGE = ROOT / "docs" / "judges-and-battles.md"
 BEGIN, END = (
@@ -149,7 +149,7 @@ class Cell:
 class Counts:
     """Whether intervals and rank ranges hold the true values, system by system and set by set."""
 
-    def __init__(self, truth: Floats, value_range: Range) -> None:
+    def __init__(self, truth: Floats, value_range: ValueRange) -> None:
         self.truth, self.value_range = truth, value_range
         above = truth[None, :] - truth[:, None]
         self.best = 1 + (above > EQUAL).sum(axis=1)
@@ -159,7 +159,7 @@ class Counts:
 
     def add(self, value: Floats, without: Floats) -> None:
         """Count a set, unless one of its values has no interval."""
-        ends = bounds_of(value, without, self.value_range)
+        ends = compute_jackknife_intervals(value, without, self.value_range)
         known = [own for own in ends if own]
         if len(known) < len(ends):
             return
@@ -167,7 +167,7 @@ class Counts:
             low <= true <= high
             for true, (low, high) in zip(self.truth, known, strict=True)
         ]
-        first, last = rank_ranges(value, without, self.value_range)
+        first, last = compute_rank_ranges(value, without, self.value_range)
         self.ranks += [*((first <= self.best) & (self.worst <= last))]
 
 
@@ -178,14 +178,14 @@ def percent(held: Sequence[bool]) -> float:
 def counted(population: Population, topics: int, sets: int, seed: int) -> Cell:
     rng = np.random.default_rng([seed, topics, POPULATIONS.index(population)])
     expected = population.expected_wins(rng)
-    by_strength = Counts(strengths(expected), NO_ENDS)
-    by_share = Counts(shares_of_wins(expected), SHARES)
+    by_strength = Counts(fit_log_strengths(expected), UNBOUNDED_RANGE)
+    by_share = Counts(compute_win_shares(expected), SHARE_RANGE)
     for _ in range(sets):
         by_topic = population.draw(rng, topics)
         wins = by_topic.sum(axis=0)
         without = wins - by_topic
-        by_strength.add(strengths(wins), strengths(without))
-        by_share.add(shares_of_wins(wins), shares_of_wins(without))
+        by_strength.add(fit_log_strengths(wins), fit_log_strengths(without))
+        by_share.add(compute_win_shares(wins), compute_win_shares(without))
     return Cell(
         intervals=percent(by_strength.intervals),
         ranks=percent(by_strength.ranks),

@@ -88,11 +88,11 @@ def _installed(*wanted: str, given: str = "") -> bool:
 
 def fetch_bertscore(name: str | None = None) -> str:
     """Compares texts for BERTScore; says in a sentence what came of it."""
-    from scoring.metrics.bertscore import DEFAULT_MODEL
-    from scoring.metrics.local_models import folder_of
+    from scoring.metrics.bertscore import DEFAULT_BERTSCORE_MODEL
+    from scoring.metrics.local_models import find_model_folder
 
-    wanted = name or DEFAULT_MODEL
-    if folder_of(wanted) is not None:
+    wanted = name or DEFAULT_BERTSCORE_MODEL
+    if find_model_folder(wanted) is not None:
         return f"{wanted} is there; BERTScore compares texts with it."
     missing = f"{wanted} could not be fetched; runs that need BERTScore wait until it is there."
     try:

@@ -24,19 +24,19 @@ from numpy.typing import NDArray
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
-from scoring.metrics import Metric, metrics_of
+from scoring.metrics import Metric, build_metrics
 from scoring.metrics.answers import LengthDeviation
 from scoring.metrics.base import Floats, MeanMetric, WeightedMetric
 from scoring.metrics.calibration import LogLoss
 from scoring.metrics.citation_text import Length, LengthRatio
 from scoring.metrics.classification import (
-    MIN_UNITS_OF_A_CLASS,
+    MIN_UNITS_PER_CLASS,
     ClassAverage,
     Kappa,
     Matthews,
 )
 from scoring.metrics.clsumm import Overlap
-from scoring.metrics.discourse import divergence, shares
+from scoring.metrics.discourse import compute_kl_divergence, compute_label_shares
 from scoring.metrics.leaderboards import LeaderboardCorrelation, TopicCorrelation
 from scoring.metrics.numbers import (
     AbsoluteError,
@@ -54,19 +54,23 @@ from scoring.metrics.weighted import (
     Kendall,
     RankCorrelation,
 )
-from scoring.stats.confusion import Confusion
+from scoring.stats.confusion import ConfusionMatrices
 from scoring.stats.jackknife import (
-    MIN_UNITS,
-    difference_bounds,
+    MIN_INFLUENTIAL_UNITS,
+    compute_difference_bounds,
+    compute_jackknife_error,
+    compute_one_ended_bounds,
+    compute_score_bounds,
     intervals,
-    jackknife_error,
-    one_ended_bounds,
-    score_bounds,
 )
-from scoring.stats.significance import Paired, difference_interval, differences_of
+from scoring.stats.significance import (
+    PairedRuns,
+    compute_difference_interval,
+    compute_value_differences,
+)
 from tasks.types import CORRECTED, task_types
-from tasks.types.declared.measures import CATALOGUE
-from tasks.types.references import referenced
+from tasks.types.declared.measures import MEASURES_BY_FORM
+from tasks.types.references import import_referenced_object
 
 PAGE = ROOT / "docs" / "uncertainty.md"
 BEGIN, END = (
@@ -131,7 +135,9 @@ class Family:
         if not self.is_difference:
             return np.asarray(self.metric.aggregate(sums))
         half = sums.shape[-1] // 2
-        return differences_of(self.metric, sums[..., :half], sums[..., half:])
+        return compute_value_differences(
+            self.metric, sums[..., :half], sums[..., half:]
+        )
 
     def truth(self, rng: np.random.Generator, size: int = 0) -> float:
         if np.isfinite(self.true):
@@ -161,7 +167,7 @@ class Family:
             [self.metric.has_enough_units(own) for run in runs for own in run]
         )
         enough = enough.reshape(len(runs), -1).all(axis=0) & (
-            carries.sum(axis=-1) >= MIN_UNITS
+            carries.sum(axis=-1) >= MIN_INFLUENTIAL_UNITS
         )
         is_known = (
             enough
@@ -181,17 +187,17 @@ class Family:
         if self.is_difference:
             same = (runs[0] == runs[1]).all(axis=-1)[is_known]
             shares = (same & carries).sum(axis=-1) / count
-            ends = difference_bounds(
+            ends = compute_difference_bounds(
                 values[is_known], errors, kish, (first, last), same=shares
             )
         else:
             if np.isinf(first) != np.isinf(last):
                 # Every unit of these families carries.
-                start, end = one_ended_bounds(
+                start, end = compute_one_ended_bounds(
                     scale(values[is_known]), left_out.data, kish, (first, last)
                 )
             else:
-                start, end = score_bounds(
+                start, end = compute_score_bounds(
                     scale(values[is_known]), errors, kish, (first, last)
                 )
             ends = (
@@ -240,13 +246,15 @@ class Weighted(Family):
     def weights(self, rows: Floats) -> Floats:
         metric = self._weighted
         sets = rows if not self.is_difference else rows[:, 0]
-        smallest = [metric.carried_by_unit(own) for own in sets]
+        smallest = [metric.sum_carriers_by_unit(own) for own in sets]
         return np.stack([own[:, (own > 0).sum(axis=0).argmin()] for own in smallest])
 
     def bounds(self, rows: Floats) -> tuple[Floats, Floats]:
         metric = self._weighted
         if self.is_difference:
-            found = [difference_interval(Paired(metric, *both)) for both in rows]
+            found = [
+                compute_difference_interval(PairedRuns(metric, *both)) for both in rows
+            ]
         else:
             found = intervals([(metric, own) for own in rows])
         ends = np.array([own or (np.nan, np.nan) for own in found])
@@ -284,7 +292,7 @@ class Agreed(Family):
         counts, size = rows[..., :LABELS_OF_ITEMS], rows.shape[-2]
         total = rows.sum(axis=-2)
         values, left_out = self.value(total), self.value(total[:, None] - rows)
-        agreed = ((counts > 1).sum(axis=-2) >= MIN_UNITS_OF_A_CLASS).astype(int)
+        agreed = ((counts > 1).sum(axis=-2) >= MIN_UNITS_PER_CLASS).astype(int)
         used = counts.any(axis=-2)
         enough = np.ones(len(rows), dtype=bool)
         if self.level == "nominal":
@@ -294,11 +302,11 @@ class Agreed(Family):
             most = counts.sum(axis=-2).argmax(axis=-1)[:, None, None]
             others = np.arange(LABELS_OF_ITEMS) != most
             enough = ((counts > 1) & others).any(axis=-1).sum(axis=-1)
-            enough = enough >= MIN_UNITS_OF_A_CLASS
+            enough = enough >= MIN_UNITS_PER_CLASS
         is_known = enough & np.isfinite(values) & np.isfinite(left_out).all(axis=-1)
         low, high = np.full((2, len(rows)), np.nan)
-        errors = jackknife_error(left_out[is_known])
-        ends = score_bounds(values[is_known], errors, float(size), (-1.0, 1.0))
+        errors = compute_jackknife_error(left_out[is_known])
+        ends = compute_score_bounds(values[is_known], errors, float(size), (-1.0, 1.0))
         low[is_known], high[is_known] = ends
         return low, high
 
@@ -336,7 +344,9 @@ class Confused(Family):
         size = len(self._labels)
         matrices = rows.astype(int).reshape(*rows.shape[:-1], size, size)
         found = [
-            Confusion(labels=self._labels, by_topic=dict(enumerate(own))).kappa_interval
+            ConfusionMatrices(
+                labels=self._labels, by_topic=dict(enumerate(own))
+            ).kappa_interval
             for own in matrices
         ]
         ends = np.array(
@@ -935,7 +945,9 @@ class Intents(Metric):
         return (-np.inf, np.inf)
 
     def aggregate(self, sums: Floats) -> Floats:
-        return divergence(shares(sums[..., :4]), shares(sums[..., 4:]))
+        return compute_kl_divergence(
+            compute_label_shares(sums[..., :4]), compute_label_shares(sums[..., 4:])
+        )
 
 
 def families() -> list[Family]:
@@ -1271,12 +1283,14 @@ def measures_of_judges() -> list[Family]:
 def measured_classes() -> dict[type[Metric], str]:
     """By class of each measure of the forms and of the built-in types where it is named."""
     classes: dict[type[Metric], str] = {}
-    for form, measures in CATALOGUE.items():
+    for form, measures in MEASURES_BY_FORM.items():
         for name, measure in measures.items():
-            classes.setdefault(referenced(measure.metric), f"{form}: {name}")
+            classes.setdefault(
+                import_referenced_object(measure.metric), f"{form}: {name}"
+            )
     for kind in task_types().values():
         for rules in kind.rules:
-            for metric in metrics_of(kind, rules, kind.checked_options({})):
+            for metric in build_metrics(kind, rules, kind.validate_options({})):
                 classes.setdefault(type(metric), f"{kind.slug}: {metric.name}")
     return classes
 

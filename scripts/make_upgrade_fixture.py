@@ -96,18 +96,18 @@ def make_site(folder: Path) -> None:
 
 def compare(phase: int, rules: str) -> None:
     from scoring.results.board.comparison_state import (
-        get_comparison_order,
-        queue_comparison,
+        get_or_create_board_order,
+        queue_board_comparison,
     )
-    from tasks.jobs.work import take_job
+    from tasks.jobs.work import claim_and_do_job_by_id
     from tasks.models import Phase
 
     while (
-        get_comparison_order(phase, rules).version
+        get_or_create_board_order(phase, rules).version
         != Phase.objects.get(pk=phase).version
     ):
-        queue_comparison(phase, rules)
-        take_job(get_comparison_order(phase, rules).job_id)
+        queue_board_comparison(phase, rules)
+        claim_and_do_job_by_id(get_or_create_board_order(phase, rules).job_id)
 
 
 def add_migrations() -> None:

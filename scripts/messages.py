@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tasks.types import task_types
-from tasks.types.columns import CLASS_WORDS
+from tasks.types.columns import TRANSLATABLE_CLASS_NAMES
 
 LOCALE = ROOT / "platform" / "citeboard" / "locale"
 PYTHON = ("platform/citeboard", "tasks", "scoring")
@@ -127,7 +127,7 @@ def _sources(folder: Path) -> Iterator[str]:
         for one, many in sorted(nouns)
     ]
     forms += [f"pgettext('dimension', {name!r})" for name in sorted(_dimensions())]
-    forms += [f"pgettext('class', {words!r})" for words in CLASS_WORDS]
+    forms += [f"pgettext('class', {words!r})" for words in TRANSLATABLE_CLASS_NAMES]
     forms += [f"gettext({words!r})" for words in OF_ALLAUTH]
     yield _copied(
         folder, ROOT / "platform/citeboard/core/words.py.nouns", "\n".join(forms)
@@ -135,7 +135,7 @@ def _sources(folder: Path) -> Iterator[str]:
 
 
 def _dimensions() -> set[str]:
-    """As `dimension_label` has them in English."""
+    """As `display_name_of_dimension` has them in English."""
     return {
         kind.display_names.get(name, name.replace("_", " "))
         for kind in task_types().values()

@@ -22,7 +22,11 @@ from scipy.special import stdtr
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
-from scoring.stats.significance import EQUAL, order_chance, standings_of
+from scoring.stats.significance import (
+    PRIOR_OF_EQUAL_SYSTEMS,
+    compute_ranks_with_ranges,
+    order_chance,
+)
 
 Floats = NDArray[np.float64]
 TOPICS, SYSTEMS = (10, 30), (3, 5, 10)
@@ -87,7 +91,7 @@ def simulated_boards(
             of_pairs = 2 * stdtr(topics - 1, -np.abs(differences) / np.sqrt(errors))
         p = np.full((systems, systems), np.nan)
         p[pairs] = p.T[pairs] = np.nan_to_num(of_pairs, nan=1.0)
-        standings = standings_of(old.mean(axis=0).tolist(), p)
+        standings = compute_ranks_with_ranges(old.mean(axis=0).tolist(), p)
         if standings[1].low > 1:
             continue
         overlaps = np.array([one.low <= standings[0].high for one in standings])
@@ -99,7 +103,7 @@ def simulated_boards(
             rows=int(overlaps.sum()),
             squares=float((differences[shrinking] ** 2).mean()),
             errors=float(errors[shrinking].mean()),
-            equal=EQUAL,
+            equal=PRIOR_OF_EQUAL_SYSTEMS,
         )
         together = old.mean(axis=0) + new.mean(axis=0)
         held[board] = together[0] > together[1]

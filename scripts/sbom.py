@@ -1,6 +1,6 @@
 """Prints what is installed as a CycloneDX bill of materials, with the hashes of a lock.
 
-Usage: .venv/bin/python scripts/sbom.py LOCK
+Usage: .venv/bin/python scripts/sbom.py LOCK_FILE
 
 Reads the environment of the Python that runs it, so that what no lock holds, such as torch, is listed too.
 Two environments with the same packages give the same bytes.

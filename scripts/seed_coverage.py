@@ -25,7 +25,7 @@ sys.path[:0] = [str(ROOT), str(ROOT / "platform")]
 
 from scoring.metrics.base import Floats, MeanMetric, Metric
 from scoring.metrics.clsumm import Overlap
-from scoring.stats.seeds import mean_difference, mean_interval
+from scoring.stats.seeds import compare_system_means, compute_system_mean_interval
 
 AIM, LEVEL_OF_TESTS, ERRORS = 93.0, 5.0, 3
 RUNS, UNITS = (3, 5, 10), (30, 100, 400)
@@ -167,12 +167,12 @@ def simulate(
     widths = []
     for _test_set in range(repetitions):
         one, other = family.systems(rng, runs, units, number=2)
-        ends = mean_interval(family.metric, one)
+        ends = compute_system_mean_interval(family.metric, one)
         # A test set without an interval is one that does not hold.
         if isinstance(ends, tuple):
             held += ends[0] <= truth <= ends[1]
             widths.append(ends[1] - ends[0])
-        differing += mean_difference(family.metric, one, other).p <= 0.05
+        differing += compare_system_means(family.metric, one, other).p <= 0.05
     return Cell(
         family=family.name,
         runs=runs,

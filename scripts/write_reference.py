@@ -26,7 +26,7 @@ if __name__ == "__main__":
 from django.core.management import get_commands, load_command_class
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from scoring.__main__ import parser
+from scoring.__main__ import build_argument_parser
 from scoring.metrics.base import Metric
 from tasks.types import TaskType, task_types
 from tasks.types.references import MetricRef
@@ -115,7 +115,7 @@ def _choices(choices: Iterable[str]) -> str:
 
 
 def _metrics(task_type: TaskType) -> Iterator[tuple[str, str, str]]:
-    options = task_type.checked_options({})
+    options = task_type.validate_options({})
     found: dict[str, MetricRef] = {}
     having: dict[str, list[str]] = {}
     for rules, references in task_type.rules.items():
@@ -128,7 +128,11 @@ def _metrics(task_type: TaskType) -> Iterator[tuple[str, str, str]]:
             if len(having[name]) == len(task_type.rules)
             else _choices(having[name])
         )
-        yield f"`{name}`", rules, _meaning(reference.build(having[name][0], options))
+        yield (
+            f"`{name}`",
+            rules,
+            _meaning(reference.build_metric(having[name][0], options)),
+        )
 
 
 def _meaning(metric: Metric) -> str:
@@ -144,7 +148,7 @@ def _first_sentence(text: str) -> str:
 def _offline(
     commands: argparse.ArgumentParser | None = None, group: str = ""
 ) -> Iterator[tuple[str, str]]:
-    for action in (commands or parser())._actions:  # noqa: SLF001  (argparse has no other way)
+    for action in (commands or build_argument_parser())._actions:  # noqa: SLF001  (argparse has no other way)
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for choice in action._choices_actions:  # noqa: SLF001
                 yield f"`{group}{choice.dest}`", choice.help or ""

@@ -13,14 +13,14 @@ from django.shortcuts import redirect
 from django.utils import timezone
 
 from citeboard.core.admin import (
+    AnyModelAdmin,
+    AnyTabularInline,
     AuditedAdmin,
     AuditEntryAdmin,
-    PartsInline,
     ReadOnlyAdmin,
-    RowsAdmin,
 )
 from citeboard.core.models import AuditEntry
-from citeboard.core.words import as_sentence
+from citeboard.core.words import format_as_sentence
 from citeboard.teams.admin import TeamAdmin
 from citeboard.teams.models import Team, User
 from tasks.delivery.notifications.events import (
@@ -49,31 +49,39 @@ from tasks.models.seasons import increment_board_versions
 from tasks.seasons.organisers import add_organiser, remove_organiser
 
 
-class AskingAdmin(RowsAdmin):
+class EmbargoConfirmingAdmin(AnyModelAdmin):
     """Asks for a confirmation before a change in the admin breaks an embargo."""
 
     def changeform_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return _confirm_breach(super().changeform_view, request, *args, **kwargs)
+        return _call_view_or_ask_about_embargo(
+            super().changeform_view, request, *args, **kwargs
+        )
 
     def delete_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return _confirm_breach(super().delete_view, request, *args, **kwargs)
+        return _call_view_or_ask_about_embargo(
+            super().delete_view, request, *args, **kwargs
+        )
 
     def changelist_view(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-        return _confirm_breach(super().changelist_view, request, *args, **kwargs)
+        return _call_view_or_ask_about_embargo(
+            super().changelist_view, request, *args, **kwargs
+        )
 
 
-class SeasonPartAdmin(AskingAdmin, AuditedAdmin):
+class SeasonContentAdmin(EmbargoConfirmingAdmin, AuditedAdmin):
     """Records changes of seasons, tasks and phases in the season's history, and updates
     the boards of the season.
     """
 
-    def place_of(self, row: Any) -> Model:
-        return season_of(row)
+    def find_audited_place(self, row: Any) -> Model:
+        return get_season_of_row(row)
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
         with (
             transaction.atomic(),
-            refuse_early_disclosure(season_of(obj), by=_person(request)),
+            refuse_early_disclosure(
+                get_season_of_row(obj), by=_require_signed_in_user(request)
+            ),
         ):
             super().delete_model(request, obj)
 
@@ -82,21 +90,23 @@ class SeasonPartAdmin(AskingAdmin, AuditedAdmin):
     ) -> None:
         with (
             transaction.atomic(),
-            refuse_early_disclosure(season_of(obj), by=_person(request)),
+            refuse_early_disclosure(
+                get_season_of_row(obj), by=_require_signed_in_user(request)
+            ),
         ):
             if isinstance(obj, Season):
                 before = Season.objects.filter(pk=obj.pk, is_public=True).exists()
                 obj.was_public = obj.was_public or before or obj.is_public
             super().save_model(request, obj, form, change)
-            increment_board_versions(season_of(obj))
+            increment_board_versions(get_season_of_row(obj))
 
 
-def _person(request: HttpRequest) -> User:
+def _require_signed_in_user(request: HttpRequest) -> User:
     assert isinstance(request.user, User)
     return request.user
 
 
-def _confirm_breach(
+def _call_view_or_ask_about_embargo(
     view: Callable[..., Any], request: HttpRequest, *args: Any, **kwargs: Any
 ) -> Any:
     try:
@@ -111,11 +121,11 @@ def _confirm_breach(
     except EmbargoBreach as refused:
         return render_breach_confirmation(request, refused)
     except UnequalPublicParts as refused:
-        messages.error(request, as_sentence(refused))
+        messages.error(request, format_as_sentence(refused))
         return redirect(request.path)
 
 
-def season_of(row: Season | Task | Phase) -> Season:
+def get_season_of_row(row: Season | Task | Phase) -> Season:
     if isinstance(row, Season):
         return row
     return row.season if isinstance(row, Task) else row.task.season
@@ -125,24 +135,24 @@ admin.site.unregister(AuditEntry)
 
 
 @admin.register(AuditEntry)
-class SeasonEntryAdmin(AskingAdmin, AuditEntryAdmin):
-    def restore(self, entry: AuditEntry, by: Any) -> None:
+class SeasonAuditEntryAdmin(EmbargoConfirmingAdmin, AuditEntryAdmin):
+    def restore_deleted_rows(self, entry: AuditEntry, by: Any) -> None:
         is_of_season = entry.place_type == "tasks.season"
         season = (
             Season.objects.filter(pk=entry.place_id).first() if is_of_season else None
         )
         if season is None:
-            return super().restore(entry, by)
+            return super().restore_deleted_rows(entry, by)
         with transaction.atomic(), refuse_early_disclosure(season, by=by):
             increment_board_versions(season)
-            return super().restore(entry, by)
+            return super().restore_deleted_rows(entry, by)
 
 
 admin.site.unregister(Team)
 
 
 @admin.register(Team)
-class NamedTeamAdmin(TeamAdmin):
+class BoardUpdatingTeamAdmin(TeamAdmin):
     def save_model(
         self, request: HttpRequest, obj: Any, form: Any, change: bool
     ) -> None:
@@ -152,7 +162,7 @@ class NamedTeamAdmin(TeamAdmin):
                 increment_board_versions(season)
 
 
-class OrganiserInline(PartsInline):
+class OrganiserInline(AnyTabularInline):
     model = Organiser
     fields = ["user"]
     extra = 0
@@ -163,7 +173,7 @@ class OrganiserInline(PartsInline):
 
 
 @admin.register(Season)
-class SeasonAdmin(SeasonPartAdmin):
+class SeasonAdmin(SeasonContentAdmin):
     """In the admin, staff can add and remove the organisers of a season. Other settings
     of a season should be changed in the season file.
     """
@@ -178,7 +188,7 @@ class SeasonAdmin(SeasonPartAdmin):
         self, request: HttpRequest, form: Any, formset: Any, change: bool
     ) -> None:
         formset.save(commit=False)
-        by = _person(request)
+        by = _require_signed_in_user(request)
         for organiser in formset.new_objects:
             add_organiser(
                 season=organiser.season, user=organiser.user, role=organiser.role, by=by
@@ -188,7 +198,7 @@ class SeasonAdmin(SeasonPartAdmin):
 
 
 @admin.register(Task)
-class TaskAdmin(SeasonPartAdmin):
+class TaskAdmin(SeasonContentAdmin):
     """In the admin, the type and the options of a task are read-only, because the
     scores of existing runs depend on them.
     """
@@ -207,7 +217,7 @@ class TaskAdmin(SeasonPartAdmin):
 
 
 @admin.register(Phase)
-class PhaseAdmin(SeasonPartAdmin):
+class PhaseAdmin(SeasonContentAdmin):
     """In the admin, the dates of a phase are read-only, because the organisers' page
     shows the consequences before it changes the dates.
     """
@@ -228,7 +238,9 @@ class PhaseAdmin(SeasonPartAdmin):
                 Phase.objects.select_for_update().get(pk=obj.pk)
             )
             super().save_model(request, obj, form, change)
-            notify_phase_changed(obj, before, at=timezone.now(), by=_person(request))
+            notify_phase_changed(
+                obj, before, at=timezone.now(), by=_require_signed_in_user(request)
+            )
 
 
 @admin.register(Registration)

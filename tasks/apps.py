@@ -14,12 +14,14 @@ class TasksConfig(AppConfig):
     def ready(self) -> None:
         from tasks.models import declarations
 
-        if declarations.newest_declared_type not in registry.STORES:
-            registry.STORES.append(declarations.newest_declared_type)
-        post_migrate.connect(_count, sender=self, dispatch_uid="tasks.jobs.tallies")
+        if declarations.load_newest_declared_type not in registry.STORED_TYPE_FINDERS:
+            registry.STORED_TYPE_FINDERS.append(declarations.load_newest_declared_type)
+        post_migrate.connect(
+            _create_counting_triggers, sender=self, dispatch_uid="tasks.jobs.tallies"
+        )
 
 
-def _count(using: str, apps: Any, **_: Any) -> None:
+def _create_counting_triggers(using: str, apps: Any, **_: Any) -> None:
     from tasks.jobs import tallies
 
     # The state of old migrations, to which a site can return, has no model `Tallied`.

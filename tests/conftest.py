@@ -27,7 +27,7 @@ from django.db.models.signals import post_save
 from django.test import TransactionTestCase
 
 from citeboard.core import api
-from citeboard.core.actions import describe_action
+from citeboard.core.actions import render_action_sentence
 from citeboard.core.models import AuditEntry
 from scoring.worker import child
 from scripts.changed_since import is_touched
@@ -228,8 +228,8 @@ def django_db_setup(django_db_setup, django_db_blocker) -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _scorers_end() -> Iterator[None]:
     yield
-    if child._server is not None:
-        child._server.close()
+    if child._scorer_server is not None:
+        child._scorer_server.close()
     scorers.end()
 
 
@@ -237,7 +237,9 @@ def _scorers_end() -> Iterator[None]:
 def _patience_with_readers() -> Iterator[None]:
     """Wait longer for the process that reads files, since other tests keep the processors busy."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("citeboard.core.confined.pool.MAX_SILENCE_SECONDS", 120.0)
+        patch.setattr(
+            "citeboard.core.confined.pool.MAX_FORK_SERVER_SILENCE_SECONDS", 120.0
+        )
         yield
 
 
@@ -246,12 +248,14 @@ def _one_parser() -> Iterator[None]:
     """A process of the program reads one command line; this one reads hundreds, with the same parser."""
     from scoring import __main__ as program
 
-    make = program.parser
+    make = program.build_argument_parser
     # Where the room of the papers is left out, it has other commands.
     kept = cache(lambda has_papers: make())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            program, "parser", lambda: kept(program.is_papers_package_installed())
+            program,
+            "build_argument_parser",
+            lambda: kept(program.is_papers_package_installed()),
         )
         yield
 
@@ -294,7 +298,7 @@ def _nothing_kept_by_number() -> Iterator[None]:
 @pytest.fixture(autouse=True)
 def _no_outage_is_under_way(monkeypatch) -> None:
     """What an earlier test took away is back."""
-    monkeypatch.setattr("citeboard.core.outages._seen", {})
+    monkeypatch.setattr("citeboard.core.outages._outage_times_by_service", {})
 
 
 @pytest.fixture(autouse=True)
@@ -304,7 +308,7 @@ def _history_can_be_read_in_every_language() -> Iterator[None]:
 
     def look(instance: AuditEntry, **_: object) -> None:
         try:
-            describe_action(instance.action, instance.facts)
+            render_action_sentence(instance.action, instance.facts)
         except (KeyError, TypeError):
             unknown.append(instance.text)
 

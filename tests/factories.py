@@ -26,11 +26,11 @@ from tasks.models import (
     Submission,
     Task,
 )
-from tasks.registration.entries import draw_alias
+from tasks.registration.entries import draw_free_team_alias
 from tasks.submissions.submit import submit_baseline, submit_run
 from tasks.submissions.uploads import UploadedRunFile
 from tasks.types import task_type
-from tasks.types.files import open_inputs
+from tasks.types.files import open_files_of_all_inputs
 from tests.numbering import OF_ROWS
 from tests.tasks.types.corpus import CITANCES, write_topic
 
@@ -123,7 +123,9 @@ def _prepared(slug: str, of: str) -> PreparedGold:
     options, citances, topics = json.loads(of)
     folder = Path(tempfile.mkdtemp(dir=settings.DATA_DIR))
     corpus = write_corpus(folder / "corpus", citances=citances, topics=topics)
-    return prepare_gold(task_type(slug), open_inputs([corpus]), options, folder)
+    return prepare_gold(
+        task_type(slug), open_files_of_all_inputs([corpus]), options, folder
+    )
 
 
 def write_corpus(folder: Path, *, citances=CITANCES, topics=TOPICS) -> Path:
@@ -146,7 +148,9 @@ def make_team(
     for member in members:
         Membership.objects.create(team=team, user=member)
     if season:
-        Registration.objects.create(season=season, team=team, alias=draw_alias(season))
+        Registration.objects.create(
+            season=season, team=team, alias=draw_free_team_alias(season)
+        )
     return team
 
 

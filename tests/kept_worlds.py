@@ -30,7 +30,7 @@ from django.core import mail
 from django.core.files.base import ContentFile
 from django.db import connection, transaction
 
-from citeboard.ops.pruning import FILE_COLUMNS
+from citeboard.ops.pruning import MODEL_FILE_COLUMNS
 from tests.emptying import KEPT
 from tests.numbering import continue_after, positions
 
@@ -58,7 +58,7 @@ class KeptWorld:
     def __call__(self) -> Any:
         continue_after(self._positions)
         for column, name, content in self._files:
-            folder = FILE_COLUMNS[column][2]
+            folder = MODEL_FILE_COLUMNS[column][2]
             if not folder.exists(name):
                 folder.save(name, ContentFile(content))
         with transaction.atomic(), connection.cursor() as cursor:
@@ -134,7 +134,7 @@ def _counters(rows: list[tuple[str, list[str], list[tuple[Any, ...]]]]) -> str:
 
 def _files():
     """Whatever a row names, since a test may delete it."""
-    for number, (model, column, folder) in enumerate(FILE_COLUMNS):
+    for number, (model, column, folder) in enumerate(MODEL_FILE_COLUMNS):
         for name in (
             model._default_manager.exclude(**{column: ""})
             .values_list(column, flat=True)

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from citeboard.core.checks import TEST_VARIABLES
+from citeboard.core.checks import TEST_ENVIRONMENT_VARIABLES
 from citeboard.core.confined.pool import THREAD_COUNT_VARIABLES
 from citeboard.core.env import create_data_folder, load_or_create_secret_key
 
@@ -27,7 +27,7 @@ def _test_root() -> Path:
 def _prepare_environment() -> None:
     for name in list(os.environ):
         if name in ("DATABASE_URL", "REDIS_URL", "REDIS_CACHE_URL", "PORT") or (
-            name.startswith("CITEBOARD_") and name not in TEST_VARIABLES
+            name.startswith("CITEBOARD_") and name not in TEST_ENVIRONMENT_VARIABLES
         ):
             del os.environ[name]
     # Each of hundreds of processes would compile all of our code anew, and pytest the tests.

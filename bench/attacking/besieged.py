@@ -37,7 +37,9 @@ class Besieged:
         if user.pk not in self._tokens:
             from citeboard.teams.models import Token
 
-            self._tokens[user.pk] = Token.objects.issue(user=user, name="attack")[1]
+            self._tokens[user.pk] = Token.objects.create_token(
+                user=user, name="attack"
+            )[1]
         return {"Authorization": f"Token {self._tokens[user.pk]}"}
 
     def get(self, path: str, user: Any = None, **headers: str) -> Answer:

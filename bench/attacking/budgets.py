@@ -30,7 +30,7 @@ def attacks(site: Besieged) -> Iterator[Row]:
 
 def budget(site: Besieged, beside: str) -> Row:
     """Set up what tells more on the same content, and read the page of the protected phase."""
-    from citeboard.core.refusals import Refused
+    from citeboard.core.refusals import ActionRefused
     from tests import factories
     from tests.declared.small_tasks import SMALL_TASKS
 
@@ -60,7 +60,7 @@ def budget(site: Besieged, beside: str) -> Row:
         else:
             for _ in range(4):
                 make_team(season)
-    except Refused as refusal:
+    except ActionRefused as refusal:
         return Row(_name(beside), f"refused: {refusal}", True)
     after, after_of_five = _stated(site, phase)
     if beside == "team":

@@ -82,14 +82,16 @@ def _pages(phase: Any, lead: Any, *, is_team: bool) -> Iterator[str]:
 
 def _hashes(phase: Any, small: Any, answers: list[str]) -> Iterator[str]:
     """Yield the digests of the gold with these answers: of its content, and of its file."""
-    from tasks.types.files import open_inputs
+    from tasks.types.files import open_files_of_all_inputs
 
     files = small.files(answers)
     yield from (hashlib.sha256(text.encode()).hexdigest() for text in files.values())
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             (Path(folder) / name).write_text(text)
-        yield phase.task.task_type.gold_of(open_inputs([Path(folder)]), {}).digest
+        yield phase.task.task_type.gold_of(
+            open_files_of_all_inputs([Path(folder)]), {}
+        ).digest
 
 
 def _is_published(digest: str, published: set[str]) -> bool:
@@ -128,19 +130,21 @@ def draws() -> Row:
 
 
 def _public_part(small: Any, files: Mapping[str, str], seed: int) -> set[str]:
-    from scoring.offline.parts import drawn_units
+    from scoring.offline.parts import draw_units_by_nonce
     from tasks.types.declared.folder import read_declaration
-    from tasks.types.files import open_input, open_inputs
+    from tasks.types.files import open_files_of_all_inputs, open_input_files
     from tasks.types.runs import read_run
 
     kind = read_declaration({"task.toml": small.toml, "card.md": ""})
     with tempfile.TemporaryDirectory() as folder:
         for name, text in files.items():
             (Path(folder) / name).write_text(text)
-        split = kind.gold_of(open_inputs([Path(folder)]), {})
+        split = kind.gold_of(open_files_of_all_inputs([Path(folder)]), {})
         run = Path(folder) / "run.jsonl"
         run.write_bytes(small.run(small.answers(0)))
-        options = kind.checked_options({})
-        answers, _ = read_run(kind, open_input(run), split.index, options, name="run")
-    whole = kind.pairs_of(split, answers, kind.default_rules, options)
-    return drawn_units(kind, whole, 30, f"{seed:064x}")
+        options = kind.validate_options({})
+        answers, _ = read_run(
+            kind, open_input_files(run), split.index, options, name="run"
+        )
+    whole = kind.pairs_of(split, answers, kind.default_rule_set, options)
+    return draw_units_by_nonce(kind, whole, 30, f"{seed:064x}")

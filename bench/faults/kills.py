@@ -140,7 +140,9 @@ def kill_again_and_again(house: Any, given: argparse.Namespace) -> list[Fault]:
 
     phase = make_phase()
     team = make_team(season=phase.task.season)
-    _, token = Token.objects.issue(user=team.memberships.get().user, name="bench")
+    _, token = Token.objects.create_token(
+        user=team.memberships.get().user, name="bench"
+    )
     chance = random.Random(given.seed)
     kinds = [
         fault

@@ -72,13 +72,13 @@ def race(pool: ThreadPoolExecutor) -> str:
 def send(phase: object, team: object, upload: object, start: threading.Barrier) -> str:
     from django.db import connection
 
-    from tasks.submissions.refusals import QuotaExceeded
+    from tasks.submissions.refusals import RunQuotaExceeded
     from tasks.submissions.submit import submit_run
 
     start.wait()
     try:
         submit_run(phase=phase, team=team, user=None, upload=upload, system="S")
-    except QuotaExceeded as refused:
+    except RunQuotaExceeded as refused:
         return (
             "refused"
             if refused.left == 0 and refused.renews_at

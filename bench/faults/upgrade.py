@@ -47,7 +47,7 @@ from tests.factories import make_phase, make_team, run_bytes
 import json
 phase = make_phase(runs_per_day=None, runs_in_total=None)
 team = make_team(season=phase.task.season)
-token = Token.objects.issue(user=team.memberships.get().user, name="upgrade")[1]
+token = Token.objects.create_token(user=team.memberships.get().user, name="upgrade")[1]
 print(json.dumps([phase.pk, token, run_bytes().decode()]))
 """
 STORED = """

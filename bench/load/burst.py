@@ -68,7 +68,7 @@ class Burst:
             make_team(season=self.phase.task.season, lead=user) for user in users
         ]
         self.tokens = [
-            Token.objects.issue(user=user, name="burst")[1] for user in users
+            Token.objects.create_token(user=user, name="burst")[1] for user in users
         ]
         self.record = Record()
 

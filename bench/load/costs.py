@@ -188,7 +188,7 @@ class Stored:
         self.team = make_team(
             season=self.phase.task.season, name="Sender", slug="sender"
         )
-        _, self.token = Token.objects.issue(
+        _, self.token = Token.objects.create_token(
             user=self.team.memberships.get().user, name="load"
         )
         lead = self.team.memberships.get().user

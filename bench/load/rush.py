@@ -112,7 +112,7 @@ class Rush:
             make_team(season=self.phase.task.season, lead=user) for user in self.users
         ]
         self.tokens = [
-            Token.objects.issue(user=user, name="load")[1] for user in self.users
+            Token.objects.create_token(user=user, name="load")[1] for user in self.users
         ]
         self.cookies = {
             team: signed_in(self.users[team])

@@ -17,31 +17,34 @@ from rest_framework.response import Response
 from citeboard.core.api import READ_METHODS, allow_any_origin
 
 app_name = "api"
-WELCOME = "Send a token as `Authorization: Token …`; what there is, with every field, stands in the schema."
+API_ROOT_HELP_TEXT = (
+    "Send a token as `Authorization: Token …`; what there is, with every field, "
+    "stands in the schema."
+)
 
 
 @cache
-def _schema_of_version(version: str | None) -> Any:
+def _generate_schema_once(version: str | None) -> Any:
     generator: Any = SchemaGenerator
     return generator(api_version=version).get_schema(public=True)
 
 
-class DescribedOnce(SchemaGenerator):
+class CachedSchemaGenerator(SchemaGenerator):
     def get_schema(self, request: Request | None = None, public: bool = False) -> Any:
-        return _schema_of_version(self.api_version)
+        return _generate_schema_once(self.api_version)
 
 
-class Schema(SpectacularAPIView):
+class OpenApiSchemaView(SpectacularAPIView):
     """Return the OpenAPI schema as JSON, which is also valid YAML."""
 
     renderer_classes = [OpenApiJsonRenderer2]
-    generator_class = DescribedOnce
+    generator_class = CachedSchemaGenerator
 
 
 @extend_schema(exclude=True)
 @api_view(["GET", "POST", "PUT", "PATCH", "DELETE"])
 @permission_classes([AllowAny])
-def nowhere(request: Request, rest: str) -> Response:
+def unknown_address(request: Request, rest: str) -> Response:
     """Return an error in the API's format for an unknown URL."""
     raise exceptions.NotFound
 
@@ -49,7 +52,7 @@ def nowhere(request: Request, rest: str) -> Response:
 @extend_schema(exclude=True)
 @api_view(READ_METHODS)
 @permission_classes([AllowAny])
-def where_to_go(request: Request) -> Response:
+def api_root(request: Request) -> Response:
     """Return links to the main parts of the API, at `/api/` and `/api/v1/`."""
     addresses = {
         name: f"api:{name}" for name in ("schema", "seasons", "submissions", "teams")
@@ -59,16 +62,16 @@ def where_to_go(request: Request) -> Response:
         for name, route in addresses.items()
     }
     described["guide"] = request.build_absolute_uri(reverse("guide", args=["api"]))
-    return Response({"detail": WELCOME, "version": 1, **described})
+    return Response({"detail": API_ROOT_HELP_TEXT, "version": 1, **described})
 
 
-version_1: list[URLPattern | URLResolver] = [
+version_1_url_patterns: list[URLPattern | URLResolver] = [
     path("", include("citeboard.api.urls")),
-    path("", where_to_go, name="version-1"),
-    path("schema/", allow_any_origin(Schema.as_view()), name="schema"),
+    path("", api_root, name="version-1"),
+    path("schema/", allow_any_origin(OpenApiSchemaView.as_view()), name="schema"),
 ]
 urlpatterns = [
-    path("", where_to_go, name="root"),
-    path("v1/", include(version_1)),
-    re_path(r"^(?P<rest>[\s\S]*)$", nowhere, name="nowhere"),
+    path("", api_root, name="root"),
+    path("v1/", include(version_1_url_patterns)),
+    re_path(r"^(?P<rest>[\s\S]*)$", unknown_address, name="nowhere"),
 ]

@@ -5,37 +5,37 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from citeboard.core import env
-from citeboard.core.logs import logging_config
+from citeboard.core.logs import build_logging_config
 
 BASE_DIR = Path(__file__).resolve().parent.parent.parent
 
 ENVIRONMENT = env.EnvironmentReader(os.environ)
-_env = ENVIRONMENT
+_environment = ENVIRONMENT
 
 # -- Settings of the storage -----------------------------------------------------------
 
 DATA_DIR = env.create_data_folder(
-    _env.folder(
+    _environment.folder(
         "CITEBOARD_DATA_DIR",
         BASE_DIR / "data",
         "The folder of the database file, runs, gold, statistics and the secret key.",
         shown="the folder `data` beside `manage.py`",
     )
 )
-WORK_DIR = _env.folder(
+WORK_DIR = _environment.folder(
     "CITEBOARD_WORK_DIR",
-    env.default_work_folder(DATA_DIR),
+    env.choose_work_folder(DATA_DIR),
     "The folder in which this machine scores: copies of gold and runs, and what scorers write. Each machine "
     "and each container has its own.",
     shown="a folder of the user and the data folder in `/var/tmp`",
 )
-SECRET_KEY = _env.text(
+SECRET_KEY = _environment.text(
     "CITEBOARD_SECRET_KEY",
     "",
     "Signs sessions and links; at least 50 random characters, the same for every process.",
     shown="a key made at the first start, in the file `secret-key` of the data folder",
 ) or env.load_or_create_secret_key(DATA_DIR / "secret-key")
-RECEIPT_KEY = _env.hexadecimal(
+RECEIPT_KEY = _environment.read_hexadecimal(
     "CITEBOARD_RECEIPT_KEY",
     64,
     "The Ed25519 key that signs receipts, from `openssl rand -hex 32`; the same for every process.",
@@ -44,7 +44,7 @@ RECEIPT_KEY = _env.hexadecimal(
 
 DATABASES = {
     "default": env.configure_for_many_writers(
-        _env.database(
+        _environment.database(
             "DATABASE_URL",
             f"sqlite:///{DATA_DIR / 'citeboard.sqlite3'}",
             "The database, SQLite or PostgreSQL (`postgres://user:password@host:5432/name`).",
@@ -52,20 +52,20 @@ DATABASES = {
         )
     )
 }
-DATABASE_CONNECTIONS = _env.integer(
+DATABASE_CONNECTIONS = _environment.read_integer(
     "CITEBOARD_DATABASE_CONNECTIONS",
     16,
     "Connections to PostgreSQL that the threads of one web process share.",
     low=2,
     high=1000,
 )
-REDIS_URL = _env.redis_address(
+REDIS_URL = _environment.read_redis_address(
     "REDIS_URL",
     "Redis for queue, limits and cached results; without it the database holds queue and limits, and each "
     "process its own cache.",
 )
 REDIS_CACHE_URL = (
-    _env.redis_address(
+    _environment.read_redis_address(
         "REDIS_CACHE_URL",
         "A Redis of its own for cached results, which may throw away what it has no room for; without it "
         "`REDIS_URL` holds them too.",
@@ -74,7 +74,7 @@ REDIS_CACHE_URL = (
 )
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-BUCKET = _env.bucket(
+BUCKET = _environment.read_bucket_address(
     "CITEBOARD_STORAGE",
     "A bucket behind the S3 protocol for runs, gold and statistics: `s3://NAME/PREFIX`, then after `?` "
     "`endpoint=` (a server other than Amazon's), `region=`, `addressing=path`; credentials come by AWS's own "
@@ -92,28 +92,30 @@ STORAGES = {
 
 # -- Settings of hosts, proxies and HTTPS ----------------------------------------------
 
-DEBUG = _env.boolean(
+DEBUG = _environment.read_boolean(
     "CITEBOARD_DEBUG",
     False,
     "Shows tracebacks in the browser. For development on your own machine only.",
 )
-PORT = _env.integer("PORT", 8000, "The port the site listens on.", low=1, high=65535)
-BIND = _env.text(
+PORT = _environment.read_integer(
+    "PORT", 8000, "The port the site listens on.", low=1, high=65535
+)
+BIND = _environment.text(
     "CITEBOARD_BIND",
     "127.0.0.1",
     "The address the site listens on; `0.0.0.0` inside a container.",
 )
-WEB_WORKERS = _env.integer(
+WEB_WORKERS = _environment.read_integer(
     "CITEBOARD_WEB_WORKERS", 2, "Processes that answer requests.", low=1, high=64
 )
-BASE_URL = _env.web_address(
+BASE_URL = _environment.read_web_address(
     "CITEBOARD_BASE_URL",
     f"http://127.0.0.1:{PORT}",
     "The address people type, used in mails and exports.",
     shown="`http://127.0.0.1:` and the port",
 )
 ALLOWED_HOSTS = [
-    *_env.names(
+    *_environment.names(
         "CITEBOARD_ALLOWED_HOSTS",
         [urlsplit(BASE_URL).hostname or "127.0.0.1"],
         "Host names the site answers to; loopback names are always among them, for probes.",
@@ -123,17 +125,17 @@ ALLOWED_HOSTS = [
     "localhost",
     "[::1]",
 ]
-INSECURE_HTTP = _env.boolean(
+INSECURE_HTTP = _environment.read_boolean(
     "CITEBOARD_INSECURE_HTTP",
     False,
     "Lets sign-in work over plain HTTP, on your own machine. Everywhere else the site insists on HTTPS.",
 )
-PROXIES = _env.proxies(
+PROXIES = _environment.read_proxy_count(
     "CITEBOARD_BEHIND_PROXY",
     "How many proxies of yours a request passes; `yes` is one. `X-Forwarded-Proto` is trusted then, and the "
     "address of a client is that many from the end of `X-Forwarded-For`.",
 )
-REQUEST_START_HEADER = _env.text(
+REQUEST_START_HEADER = _environment.text(
     "CITEBOARD_REQUEST_START_HEADER",
     "",
     "A header such as `X-Request-Start` in which your proxy states when the first byte of a request came "
@@ -192,40 +194,47 @@ _SIGN_IN_PROVIDERS = (
 #: Pages offer only sign-in providers with a client id and a client secret.
 SIGN_IN_WITH: dict[str, tuple[str, str]] = {}
 for _title, _client_name, _secret_name, _address in _SIGN_IN_PROVIDERS:
-    _about = f"The site's client id at {_title}, where it is registered; offers sign-in with {_title}."
-    _client = _env.text(_client_name, "", _about)
-    _about = f"The client secret that {_title} gave with it."
-    _secret = _env.text(_secret_name, "", _about)
-    if _client and _secret:
-        SIGN_IN_WITH[_title.lower()] = _client, _secret
+    _setting_description = (
+        f"The site's client id at {_title}, where it is registered; "
+        f"offers sign-in with {_title}."
+    )
+    _client_id = _environment.text(_client_name, "", _setting_description)
+    _setting_description = f"The client secret that {_title} gave with it."
+    _client_secret = _environment.text(_secret_name, "", _setting_description)
+    if _client_id and _client_secret:
+        SIGN_IN_WITH[_title.lower()] = _client_id, _client_secret
         CONTENT_SECURITY_POLICY["form-action"].append(_address)
 
-_issuer = _env.text(
+_oidc_issuer = _environment.text(
     "CITEBOARD_OIDC_ISSUER",
     "",
     "The address of an institution's OpenID Connect provider, below which /.well-known/openid-configuration "
     "is; with a client id, offers sign-in there.",
 )
-_client = _env.text(
+_client_id = _environment.text(
     "CITEBOARD_OIDC_CLIENT_ID", "", "The site's client id at that provider."
 )
-_secret = _env.text(
+_client_secret = _environment.text(
     "CITEBOARD_OIDC_SECRET", "", "The client secret that it gave with it."
 )
-_about = "What the institution is called where one signs in."
-_name = _env.text("CITEBOARD_OIDC_NAME", "", _about, shown="the provider's host")
+_setting_description = "What the institution is called where one signs in."
+_oidc_provider_name = _environment.text(
+    "CITEBOARD_OIDC_NAME", "", _setting_description, shown="the provider's host"
+)
 #: OIDC_APPS contains the institution's OpenID Connect provider in allauth's format.
 OIDC_APPS: list[dict[str, Any]] = []
-if _issuer and _client:
-    _place = urlsplit(_issuer)
-    CONTENT_SECURITY_POLICY["form-action"].append(f"{_place.scheme}://{_place.netloc}")
+if _oidc_issuer and _client_id:
+    _parsed_oidc_issuer = urlsplit(_oidc_issuer)
+    CONTENT_SECURITY_POLICY["form-action"].append(
+        f"{_parsed_oidc_issuer.scheme}://{_parsed_oidc_issuer.netloc}"
+    )
     OIDC_APPS.append(
         {
             "provider_id": "institution",
-            "name": _name or _place.hostname,
-            "client_id": _client,
-            "secret": _secret,
-            "settings": {"server_url": _issuer},
+            "name": _oidc_provider_name or _parsed_oidc_issuer.hostname,
+            "client_id": _client_id,
+            "secret": _client_secret,
+            "settings": {"server_url": _oidc_issuer},
         }
     )
 
@@ -260,7 +269,7 @@ MIDDLEWARE = [
     "citeboard.core.instruments.RequestMetricsMiddleware",
     "citeboard.core.middleware.SecurityHeadersMiddleware",
     "citeboard.core.middleware.PrivateByDefaultMiddleware",
-    "citeboard.core.middleware.FullPoolMiddleware",
+    "citeboard.core.middleware.FullSandboxPoolMiddleware",
     "citeboard.core.middleware.CompressionMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -288,17 +297,17 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "tasks.delivery.notifications.reading.unread_messages_context",
+                "tasks.delivery.notifications.reading.add_unread_count_to_context",
             ]
         },
     }
 ]
 
-PRIVACY_NOTICE = _env.markdown(
+PRIVACY_NOTICE = _environment.read_markdown_file(
     "CITEBOARD_PRIVACY_FILE",
     "A Markdown file with the site's privacy notice, read at the start; without it there is no such page.",
 )
-IMPRINT = _env.markdown(
+IMPRINT = _environment.read_markdown_file(
     "CITEBOARD_IMPRINT_FILE",
     "A Markdown file that says who runs the site, read at the start; without it there is no imprint.",
 )
@@ -311,7 +320,7 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "/static/"
-STATIC_ROOT = _env.folder(
+STATIC_ROOT = _environment.folder(
     "CITEBOARD_STATIC_DIR",
     DATA_DIR / "static",
     "Where `manage.py collectstatic` gathers stylesheets and scripts.",
@@ -356,7 +365,7 @@ ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = urlsplit(BASE_URL).scheme
 ACCOUNT_SIGNUP_FORM_CLASS = "citeboard.teams.accounts.NameForm"
 ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Citeboard] "
-ORGANISERS_NEED_SECOND_FACTOR = _env.boolean(
+ORGANISERS_NEED_SECOND_FACTOR = _environment.read_boolean(
     "CITEBOARD_ORGANISERS_NEED_SECOND_FACTOR",
     False,
     "Organisers and staff can do nothing before they have turned on a second factor.",
@@ -377,26 +386,28 @@ ACCOUNT_ADAPTER = "citeboard.teams.accounts.AccountAdapter"
 # The API determines a client's IP address by NUM_PROXIES.
 ALLAUTH_TRUSTED_PROXY_COUNT = PROXIES
 
-EMAIL_HOST = _env.text(
+EMAIL_HOST = _environment.text(
     "CITEBOARD_EMAIL_HOST",
     "",
     "The mail server.",
     shown="none: mails are written to the console, where `manage.py serve` runs",
 )
-EMAIL_PORT = _env.integer(
+EMAIL_PORT = _environment.read_integer(
     "CITEBOARD_EMAIL_PORT", 587, "The mail server's port.", low=1, high=65535
 )
-EMAIL_HOST_USER = _env.text(
+EMAIL_HOST_USER = _environment.text(
     "CITEBOARD_EMAIL_USER", "", "The name to sign in with at the mail server."
 )
-EMAIL_HOST_PASSWORD = _env.text("CITEBOARD_EMAIL_PASSWORD", "", "The password for it.")
-_mail_security = _env.choice(
+EMAIL_HOST_PASSWORD = _environment.text(
+    "CITEBOARD_EMAIL_PASSWORD", "", "The password for it."
+)
+_mail_security = _environment.choice(
     "CITEBOARD_EMAIL_SECURITY",
     "starttls",
     ("starttls", "tls", "none"),
     "How the connection to it is protected.",
 )
-DEFAULT_FROM_EMAIL = SERVER_EMAIL = _env.text(
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = _environment.text(
     "CITEBOARD_EMAIL_FROM",
     "Citeboard <citeboard@localhost>",
     "The sender of mails.",
@@ -410,7 +421,7 @@ EMAIL_BACKEND = (
 )
 
 WEBHOOK_HOSTS = frozenset(
-    _env.names(
+    _environment.names(
         "CITEBOARD_WEBHOOK_HOSTS",
         (),
         "Hosts that webhooks may post to although they are on a private network, or without https.",
@@ -419,7 +430,7 @@ WEBHOOK_HOSTS = frozenset(
 
 # -- Settings of runs and their scores -------------------------------------------------
 
-UPLOAD_MAX_MB = _env.integer(
+UPLOAD_MAX_MB = _environment.read_integer(
     "CITEBOARD_UPLOAD_MAX_MB",
     64,
     "The largest run that may be uploaded.",
@@ -427,7 +438,7 @@ UPLOAD_MAX_MB = _env.integer(
     high=4096,
     unit="megabytes",
 )
-TEAM_STORAGE_MB = _env.integer(
+TEAM_STORAGE_MB = _environment.read_integer(
     "CITEBOARD_TEAM_STORAGE_MB",
     8192,
     "The most that the stored runs of one team may take, with refused files that are kept for an hour to be "
@@ -435,7 +446,7 @@ TEAM_STORAGE_MB = _env.integer(
     low=1,
     unit="megabytes",
 )
-CHECK_MAX_MB = _env.integer(
+CHECK_MAX_MB = _environment.read_integer(
     "CITEBOARD_CHECK_MAX_MB",
     8,
     "The largest run that is checked while its sender waits; a larger one is taken and checked in a job.",
@@ -443,30 +454,30 @@ CHECK_MAX_MB = _env.integer(
     high=4096,
     unit="megabytes",
 )
-CHECKS = _env.integer(
+CHECKS = _environment.read_integer(
     "CITEBOARD_CHECKS",
     2,
     "Files that a web process has read at a time, each in a confined process; one account has all but one.",
     low=1,
     high=64,
 )
-CHECK_SECONDS = _env.seconds(
+CHECK_SECONDS = _environment.seconds(
     "CITEBOARD_CHECK_SECONDS", 10, "The computing time that reading one may take."
 )
-CHECK_HOUR_SECONDS = _env.seconds(
+CHECK_HOUR_SECONDS = _environment.seconds(
     "CITEBOARD_CHECK_HOUR_SECONDS",
     120,
     "The computing time that a web process gives an account in an hour for reading its runs; beyond it, runs "
     "that are submitted are read in jobs, and checks are answered 429.",
 )
-CHECK_MEMORY_MB = _env.integer(
+CHECK_MEMORY_MB = _environment.read_integer(
     "CITEBOARD_CHECK_MEMORY_MB",
     512,
     "The memory that reading one may use.",
     low=128,
     unit="megabytes",
 )
-CONFINEMENT = _env.choice(
+CONFINEMENT = _environment.choice(
     "CITEBOARD_CONFINEMENT",
     "kernel"
     if urlsplit(BASE_URL).hostname in ("127.0.0.1", "::1", "localhost")
@@ -477,7 +488,7 @@ CONFINEMENT = _env.choice(
     "`best-effort`: as much of it as the kernel gives; `limits`: limits alone, where that breaks a library.",
     shown="required; kernel where the site's address is this machine",
 )
-OWN_MEASURES = _env.choice(
+OWN_MEASURES = _environment.choice(
     "CITEBOARD_OWN_MEASURES",
     "staff",
     ("nobody", "staff", "organisers"),
@@ -490,54 +501,54 @@ FILE_UPLOAD_HANDLERS = ["tasks.submissions.uploads.DiskUploadHandler"]
 # In the separate folder of uploads, a sweep can delete files of killed processes.
 # The folder of uploads is in the data folder, because `/tmp` may be in memory.
 FILE_UPLOAD_TEMP_DIR = DATA_DIR / "incoming"
-LEASE_SECONDS = _env.seconds(
+LEASE_SECONDS = _environment.seconds(
     "CITEBOARD_LEASE_SECONDS",
     30,
     "How long a worker holds a job without a sign of life.",
     low=2,
 )
-SWEEP_SECONDS = _env.seconds(
+SWEEP_SECONDS = _environment.seconds(
     "CITEBOARD_SWEEP_SECONDS", 10, "How often jobs are looked for that nobody works on."
 )
-START_SECONDS = _env.seconds(
+START_SECONDS = _environment.seconds(
     "CITEBOARD_START_SECONDS",
     60,
     "How long the site may take to answer until `serve` starts it anew.",
 )
-MAX_ATTEMPTS = _env.integer(
+MAX_ATTEMPTS = _environment.read_integer(
     "CITEBOARD_MAX_ATTEMPTS",
     3,
     "How often a job is begun before it counts as failed.",
     low=1,
     high=100,
 )
-SCORING_MEMORY_MB = _env.integer(
+SCORING_MEMORY_MB = _environment.read_integer(
     "CITEBOARD_SCORING_MEMORY_MB",
     4096,
     "The memory one scoring may use.",
     low=256,
     unit="megabytes",
 )
-SCORING_TIMEOUT = _env.seconds(
+SCORING_TIMEOUT = _environment.seconds(
     "CITEBOARD_SCORING_TIMEOUT",
     1800,
     "The computing time one scoring may take; after twice as long by the clock it is ended in any case.",
 )
 # Scorers read CITEBOARD_CACHE_DIR and CITEBOARD_CACHE_MB from the environment.
 # The settings declare both variables only for the system check and the documentation.
-SCORING_CACHE_DIR = _env.folder(
+SCORING_CACHE_DIR = _environment.folder(
     "CITEBOARD_CACHE_DIR",
     Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "citeboard",
     "What scorers keep between runs, such as the vectors of gold texts; may be removed at any time.",
     shown="the folder `citeboard` in the user's cache folder",
 )
-SCORING_CACHE_MB = _env.integer(
+SCORING_CACHE_MB = _environment.read_integer(
     "CITEBOARD_CACHE_MB",
     4096,
     "So much they keep of one kind; the oldest goes first.",
     unit="megabytes",
 )
-MODELS_DIR = _env.folder(
+MODELS_DIR = _environment.folder(
     "CITEBOARD_MODELS_DIR",
     DATA_DIR / "models",
     "Where packages with models lie beside those that are installed, in its folder `packages`; the image's "
@@ -545,14 +556,14 @@ MODELS_DIR = _env.folder(
     shown="the folder `models` in the data folder",
 )
 sys.path.append(str(MODELS_DIR / "packages"))
-SCORING_DEVICE = _env.choice(
+SCORING_DEVICE = _environment.choice(
     "CITEBOARD_DEVICE",
     "auto",
     ("auto", "cpu", "cuda"),
     "Where models compute; `auto` takes a GPU where torch finds one. Torch reserves much address space for a "
     "GPU: a group that has one needs a large `CITEBOARD_SCORING_MEMORY_MB`.",
 )
-WORKERS = _env.integer(
+WORKERS = _environment.read_integer(
     "CITEBOARD_WORKERS",
     1,
     "Runs that one worker group scores at a time.",
@@ -560,21 +571,21 @@ WORKERS = _env.integer(
     high=64,
 )
 
-QUEUES = _env.names(
+QUEUES = _environment.names(
     "CITEBOARD_QUEUES",
     [],
     "The queues whose jobs this worker group takes: `light`, `models`, `gpu`, `judges`, or those that "
     "tasks name.",
     shown="all of them",
 )
-SCALED_QUEUES = _env.names(
+SCALED_QUEUES = _environment.names(
     "CITEBOARD_SCALED_QUEUES",
     [],
     "The queues whose groups an autoscaler ends while they are empty, such as `models,gpu`: `doctor` reports "
     "a missing group only if jobs wait.",
     shown="none",
 )
-FAST_LANE = _env.boolean(
+FAST_LANE = _environment.read_boolean(
     "CITEBOARD_FAST_LANE",
     True,
     "Gives the group one process more, and heavy runs and work for seasons at most `CITEBOARD_WORKERS` of "
@@ -582,7 +593,7 @@ FAST_LANE = _env.boolean(
 ) and (not QUEUES or "light" in QUEUES)
 PROCESSES = WORKERS + FAST_LANE
 
-JUDGES_FILE = _env.folder(
+JUDGES_FILE = _environment.folder(
     "CITEBOARD_JUDGES",
     DATA_DIR / "judges.toml",
     "The file that declares the judges which organisers may choose (see judges.md).",
@@ -606,7 +617,7 @@ Q_CLUSTER = {
     "scheduler": False,
     "catch_up": False,
     "cache": "queue",
-    "broker_class": f"tasks.jobs.brokers.{'Redis' if REDIS_URL else 'Database'}Wakes",
+    "broker_class": f"tasks.jobs.brokers.{'Redis' if REDIS_URL else 'Database'}WakeupBroker",
     **({"redis": REDIS_URL} if REDIS_URL else {"orm": "default"}),
 }
 
@@ -652,19 +663,19 @@ CACHES: dict[str, dict[str, Any]] = {
 
 # -- Settings of the API ---------------------------------------------------------------
 
-API_REQUESTS_PER_MINUTE = _env.integer(
+API_REQUESTS_PER_MINUTE = _environment.read_integer(
     "CITEBOARD_API_REQUESTS_PER_MINUTE",
     3000,
     "Requests to the API that one person may make in a minute.",
     low=1,
 )
-API_ANONYMOUS_REQUESTS_PER_MINUTE = _env.integer(
+API_ANONYMOUS_REQUESTS_PER_MINUTE = _environment.read_integer(
     "CITEBOARD_API_ANONYMOUS_REQUESTS_PER_MINUTE",
     600,
     "The same without signing in, for one address.",
     low=1,
 )
-API_UPLOADS_PER_MINUTE = _env.integer(
+API_UPLOADS_PER_MINUTE = _environment.read_integer(
     "CITEBOARD_API_UPLOADS_PER_MINUTE",
     300,
     "Runs that one person may send to the API in a minute, to be checked or submitted.",
@@ -676,7 +687,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": [
         "rest_framework.parsers.MultiPartParser",
-        "citeboard.api.parsers.ObjectParser",
+        "citeboard.api.parsers.JsonObjectParser",
         "rest_framework.parsers.FormParser",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
@@ -688,7 +699,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_CLASSES": ["citeboard.core.api.RequestThrottle"],
     "DEFAULT_CONTENT_NEGOTIATION_CLASS": "citeboard.core.api.SingleFormatNegotiation",
     "DEFAULT_METADATA_CLASS": "citeboard.core.api.AllowedMethodsMetadata",
-    "EXCEPTION_HANDLER": "citeboard.core.errors.exception_handler",
+    "EXCEPTION_HANDLER": "citeboard.core.errors.handle_api_exception",
     "TEST_REQUEST_DEFAULT_FORMAT": "multipart",
     "NUM_PROXIES": PROXIES,
 }
@@ -711,35 +722,35 @@ SPECTACULAR_SETTINGS = {
         "SubmissionStatus": "tasks.models.Submission.Status",
         "SubmissionKind": "tasks.models.Submission.Kind",
         "TeamKind": "tasks.submissions.run_card.TEAM_RUN_KINDS",
-        "YesOrNo": "tasks.models.run_cards.YES_OR_NO",
+        "YesOrNo": "tasks.models.run_cards.YES_AND_NO_LABELS",
         "BoardAudience": "tasks.models.Phase.Audience",
-        "EstimatedUnit": "scoring.models.EstimateSheet.Of",
+        "EstimatedUnit": "scoring.models.EstimateSheet.UnitKind",
     },
 }
 
 # -- Settings of metrics, traces and logs ----------------------------------------------
 
-METRICS_TOKEN = _env.text(
+METRICS_TOKEN = _environment.text(
     "CITEBOARD_METRICS_TOKEN",
     "",
     "Lets whoever sends it as `Authorization: Bearer TOKEN` read `/metrics`.",
     shown="none: `/metrics` answers programs on the site's own machine, and behind a proxy nobody",
 )
-TRACES_TO = _env.text(
+TRACES_TO = _environment.text(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "",
     "Address of an OpenTelemetry collector (OTLP over HTTP) for traces of requests, jobs and scorers.",
     shown="none: nothing is traced",
 )
 
-LOGGING = logging_config(
-    form=_env.choice(
+LOGGING = build_logging_config(
+    form=_environment.choice(
         "CITEBOARD_LOG_FORMAT",
         "text",
         ("text", "json"),
         "One line of words or of JSON for each event.",
     ),
-    level=_env.choice(
+    level=_environment.choice(
         "CITEBOARD_LOG_LEVEL",
         "INFO",
         ("DEBUG", "INFO", "WARNING", "ERROR"),

@@ -14,8 +14,12 @@ urlpatterns = [
     path("api/", include("citeboard.api_root")),
     *pages.urlpatterns,
     path("language/<slug:code>/", middleware.choose_language, name="language"),
-    path("privacy/", legal_pages.notice, {"name": "privacy"}, name="privacy"),
-    path("imprint/", legal_pages.notice, {"name": "imprint"}, name="imprint"),
+    path(
+        "privacy/", legal_pages.show_legal_notice, {"name": "privacy"}, name="privacy"
+    ),
+    path(
+        "imprint/", legal_pages.show_legal_notice, {"name": "imprint"}, name="imprint"
+    ),
     path("accounts/", include("allauth.account.urls")),
     path("accounts/2fa/", include("allauth.mfa.urls")),
     path("accounts/3rdparty/", include("allauth.socialaccount.urls")),

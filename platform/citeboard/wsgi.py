@@ -17,10 +17,10 @@ from citeboard.core.connections import enable_connection_pool
 enable_connection_pool()
 application = preallocate_call_stack(get_wsgi_application())
 
-from citeboard.core.confinement import find_unprotected_resources, pool  # noqa: E402  (they need the settings)
+from citeboard.core.confinement import find_unprotected_resources, get_sandbox_pool  # noqa: E402  (they need the settings)
 
 # Sandboxed processes start in the background while the first requests are served.
-pool().start_server()
+get_sandbox_pool().start_server()
 find_unprotected_resources()
 
 # Without this import, the first request would import all pages, after `gc.freeze`.

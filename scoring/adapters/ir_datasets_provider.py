@@ -27,11 +27,14 @@ from ir_datasets.util import LocalDownload
 
 from tasks.types.guarded.json_reader import read_json
 
-LEVELS = {0: "not cited here", 1: "cited here; above 1 as the organisers graded it"}
-SECONDS = 60
+RELEVANCE_LEVEL_DESCRIPTIONS = {
+    0: "not cited here",
+    1: "cited here; above 1 as the organisers graded it",
+}
+DOWNLOAD_TIMEOUT_SECONDS = 60
 
 
-class Documents(TrecDocs):
+class UnescapedTrecDocuments(TrecDocs):
     """Iterates over the documents of a collection with their original texts, in which
     SGML escapes are resolved.
     """
@@ -46,37 +49,46 @@ def register(source: str | Path, into: Path | None = None) -> list[str]:
 
     A zip file is unpacked to the folder ``into``, by default a new folder.
     """
-    folder = _folder(str(source), into)
+    folder = _find_or_download_collection_folder(str(source), into)
     about = read_json((folder / "collection.json").read_bytes())
     named = {f"{about['name']}/{split}": folder / split for split in about["splits"]}
     for name, split in named.items():
-        ir_datasets.registry.register(name, dataset(split))
+        ir_datasets.registry.register(name, build_data_set_of_split(split))
     return list(named)
 
 
-def dataset(split: Path) -> Any:
+def build_data_set_of_split(split: Path) -> Any:
     """Return the `ir_datasets` data set of a split, with documents, queries or
     relevance judgements only if the split's folder contains them.
     """
     topics = TrecXmlQueries(
-        _file(split / "topics.xml"), GenericQuery, {"query": "text"}, lang="en"
+        _open_local_file(split / "topics.xml"),
+        GenericQuery,
+        {"query": "text"},
+        lang="en",
     )
     parts: list[Any] = [
-        Documents(_file(split / "documents.trec"), parser="text", lang="en"),
+        UnescapedTrecDocuments(
+            _open_local_file(split / "documents.trec"), parser="text", lang="en"
+        ),
         topics,
     ]
     if (split / "candidates.trec").is_file():
-        parts.append(TrecScoredDocs(_file(split / "candidates.trec")))
+        parts.append(TrecScoredDocs(_open_local_file(split / "candidates.trec")))
     if (split / "qrels.txt").is_file():
-        parts.append(TrecQrels(_file(split / "qrels.txt"), LEVELS))
+        parts.append(
+            TrecQrels(
+                _open_local_file(split / "qrels.txt"), RELEVANCE_LEVEL_DESCRIPTIONS
+            )
+        )
     return ir_datasets.Dataset(*parts)
 
 
-def _file(path: Path) -> LocalDownload:
+def _open_local_file(path: Path) -> LocalDownload:
     return LocalDownload(path, mkdir=False)
 
 
-def _folder(source: str, into: Path | None) -> Path:
+def _find_or_download_collection_folder(source: str, into: Path | None) -> Path:
     if not source.startswith(("https://", "http://")) and Path(source).is_dir():
         return Path(source)
     folder = into or Path(tempfile.mkdtemp(prefix="citeboard-"))
@@ -85,7 +97,7 @@ def _folder(source: str, into: Path | None) -> Path:
         path = folder / "trec.zip"
         folder.mkdir(parents=True, exist_ok=True)
         with (
-            urllib.request.urlopen(source, timeout=SECONDS) as answer,  # noqa: S310
+            urllib.request.urlopen(source, timeout=DOWNLOAD_TIMEOUT_SECONDS) as answer,  # noqa: S310
             path.open("wb") as file,
         ):
             while part := answer.read(1 << 20):

@@ -13,10 +13,10 @@ import ir_measures
 from ir_measures import Metric, measures, providers
 from ir_measures.providers.base import NOT_PROVIDED, Any as AnyValue, Choices
 
-from scoring.metrics.ranking import WHOLE, Ranking
+from scoring.metrics.ranking import WHOLE_RANKING_CUT, Ranking
 
 #: Maps the name of each metric in `ir_measures` to the metric's name in Citeboard.
-NAMES = {"R": "recall", "RR": "mrr", "Success": "success"}
+METRICS_BY_IR_MEASURE = {"R": "recall", "RR": "mrr", "Success": "success"}
 
 
 class CiteboardEvaluator(providers.Evaluator):
@@ -35,8 +35,14 @@ class CiteboardEvaluator(providers.Evaluator):
             for query in queries
         ]
         for measure in self.measures:
-            cut = WHOLE if measure["cutoff"] is NOT_PROVIDED else measure["cutoff"]
-            ranking = Ranking("x", "corrected", measure=NAMES[measure.NAME], cut=cut)
+            cut = (
+                WHOLE_RANKING_CUT
+                if measure["cutoff"] is NOT_PROVIDED
+                else measure["cutoff"]
+            )
+            ranking = Ranking(
+                "x", "corrected", measure=METRICS_BY_IR_MEASURE[measure.NAME], cut=cut
+            )
             stats = ranking.instance_stats(
                 [self._gold[query] for query in queries], ranked
             )

@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from tasks.types import InputRefused, Problem, task_type
-from tasks.types.files import READING_VERSION, open_input, open_inputs
-from tasks.types.jsonlines import as_lines
-from tasks.types.problems import fatal
+from tasks.types.files import (
+    CURRENT_PARSING_RULES_VERSION,
+    open_files_of_all_inputs,
+    open_input_files,
+)
+from tasks.types.jsonlines import format_as_json_lines
+from tasks.types.problems import select_fatal_problems
 from tasks.types.runs import read_run
 
 #: A run, given as a sequence of its lines or as the path of a file, folder or zip.
@@ -73,18 +77,19 @@ class Scorer:
         *,
         rules: str | None = None,
         options: Mapping[str, str] | None = None,
-        reading: int = READING_VERSION,
+        reading: int = CURRENT_PARSING_RULES_VERSION,
     ) -> None:
         self.task_type = task_type(kind)
-        self.rules = self.task_type.checked_rules(rules)
-        self.options = self.task_type.checked_options(dict(options or {}))
+        self.rules = self.task_type.validate_rule_set_name(rules)
+        self.options = self.task_type.validate_options(dict(options or {}))
         self._split = self.task_type.gold_of(
-            open_inputs([Path(path) for path in gold], reading=reading), self.options
+            open_files_of_all_inputs([Path(path) for path in gold], reading=reading),
+            self.options,
         )
 
     def check(self, answers: Answers) -> list[Problem]:
         """Return all problems of a run. A run with fatal problems cannot be scored."""
-        return self._read(answers)[1]
+        return self._read_answers(answers)[1]
 
     def score(self, answers: Answers, *, intervals: bool = False) -> Result:
         """Score the answers. Raises InputRefused for a run with fatal problems, and
@@ -92,19 +97,19 @@ class Scorer:
 
         With ``intervals=False``, scoring is fast enough for a training loop.
         """
-        from scoring.offline.evaluate import Resampling, evaluate
+        from scoring.offline.evaluate import IntervalSettings, evaluate_pairs
 
-        read, problems = self._read(answers)
-        if fatal(problems):
+        read, problems = self._read_answers(answers)
+        if select_fatal_problems(problems):
             raise InputRefused(problems)
-        scores = evaluate(
+        scores = evaluate_pairs(
             self.task_type,
             self.task_type.pairs_of(self._split, read, self.rules, self.options),
             rules=self.rules,
             options=self.options,
             gold=self._split.digest,
             reading=self._split.reading,
-            resampling=Resampling(resamples=1000 if intervals else 0),
+            resampling=IntervalSettings(resamples=1000 if intervals else 0),
         )
         metrics = {}
         for name, value in scores.metrics.items():
@@ -114,18 +119,18 @@ class Scorer:
             )
         return Result(metrics, problems)
 
-    def _read(self, answers: Answers) -> tuple[Any, list[Problem]]:
+    def _read_answers(self, answers: Answers) -> tuple[Any, list[Problem]]:
         if isinstance(answers, Path | str):
-            return self._read_file(Path(answers))
+            return self._read_answers_file(Path(answers))
         with tempfile.TemporaryDirectory(prefix="citeboard-answers-") as folder:
             path = Path(folder) / "answers.jsonl"
-            path.write_bytes(as_lines(answers))
-            return self._read_file(path)
+            path.write_bytes(format_as_json_lines(answers))
+            return self._read_answers_file(path)
 
-    def _read_file(self, path: Path) -> tuple[Any, list[Problem]]:
+    def _read_answers_file(self, path: Path) -> tuple[Any, list[Problem]]:
         return read_run(
             self.task_type,
-            open_input(path, reading=self._split.reading),
+            open_input_files(path, reading=self._split.reading),
             self._split.index,
             self.options,
             name=path.name,

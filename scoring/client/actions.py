@@ -12,36 +12,42 @@ from pathlib import Path
 from typing import Any
 
 from scoring.client import connection
-from scoring.client.refusals import Refused, SiteRefused
-from scoring.offline.arguments import say
-from scoring.offline.scoring import as_json
+from scoring.client.refusals import ClientCommandRefused, SiteRefused
+from scoring.offline.arguments import print_output
+from scoring.offline.scoring import format_json
 from scoring.offline.terminal import (
-    BOLD,
-    GREEN,
-    RED,
-    painted,
-    printable,
-    problem_lines,
-    score_lines,
+    BOLD_CODE,
+    GREEN_CODE,
+    RED_CODE,
+    colour_text,
+    format_problem_lines,
+    format_score_lines,
+    replace_control_characters,
 )
 from tasks.types import Problem
 
 #: A phase that hides its results reports “received” for every run that has not failed.
-SCORED, RECEIVED = "scored", "received"
-ENDED = (SCORED, RECEIVED, "failed", "cancelled", "withdrawn")
-NOT_SCORED = 1
+SCORED_STATUS, RECEIVED_STATUS = "scored", "received"
+FINAL_RUN_STATUSES = (
+    SCORED_STATUS,
+    RECEIVED_STATUS,
+    "failed",
+    "cancelled",
+    "withdrawn",
+)
+NO_SCORES_EXIT_CODE = 1
 #: Texts that describe which runs of a team a board shows, by counting rule.
 #: The API of sites before version 0.4.0 does not report the rule that selects the runs.
-ON_BOARDS = {
+COUNTED_RUNS_TEXT_BY_RULE = {
     "best": "the best run of each team",
     "last": "the last run of each team",
     "selected": "the run that each team selects",
     "priority": "the first runs by each team's priority",
 }
 #: The HTTP status of a missing resource.
-ABSENT = 404
+NOT_FOUND_STATUS = 404
 #: Seconds between two requests for the state of a run, if the site specifies no number.
-MIN_PAUSE, MAX_PAUSE = 1.0, 15.0
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 1.0, 15.0
 
 
 def login(args: argparse.Namespace) -> int:
@@ -50,13 +56,15 @@ def login(args: argparse.Namespace) -> int:
         getpass.getpass("Token: ") if sys.stdin.isatty() else sys.stdin.readline()
     ).strip()
     if not token:
-        raise Refused(f"no token was given; make one at {address}/account/tokens/")
-    connection.Connection(address, token).get("submissions/", {"page_size": 1})
-    path = connection.tokens_path()
-    connection.write_tokens(
-        path, address, {**connection.read_tokens(path)[1], address: token}
+        raise ClientCommandRefused(
+            f"no token was given; make one at {address}/account/tokens/"
+        )
+    connection.SiteConnection(address, token).get("submissions/", {"page_size": 1})
+    path = connection.find_tokens_path()
+    connection.write_stored_tokens(
+        path, address, {**connection.read_stored_tokens(path)[1], address: token}
     )
-    return say(
+    return print_output(
         args, {"site": address, "file": str(path)}, f"signed in to {address}; {path}"
     )
 
@@ -84,7 +92,7 @@ def seasons(args: argparse.Namespace) -> int:
             ("season", "title"),
             [(season["slug"], season["title"]) for season in answer],
         )
-    return say(args, answer, *table_lines(heads, rows))
+    return print_output(args, answer, *format_table_lines(heads, rows))
 
 
 def enter(args: argparse.Namespace) -> int:
@@ -94,16 +102,16 @@ def enter(args: argparse.Namespace) -> int:
         names = ("affiliation", "country", "legal_name")
         given = {name: text for name in names if (text := getattr(args, name))}
         site.post(f"{season}terms/", {"version": args.accept_terms, **given})
-    refuse_unread_terms(site, args.season)
+    require_accepted_terms(site, args.season)
     founded = (
         site.post("teams/", {"name": args.found}) if args.found else {"slug": args.team}
     )
-    team = founded["slug"] or only_team(site)
+    team = founded["slug"] or find_only_team(site)
     entry = site.post(
         f"{season}registrations/", {"team": team, "message": args.message}
     )
     waits = "" if entry["state"] == "approved" else f", and is {entry['state']}"
-    return say(
+    return print_output(
         args,
         entry,
         f"{entry['name']} ({entry['team']}) has entered {args.season}{waits}",
@@ -112,12 +120,14 @@ def enter(args: argparse.Namespace) -> int:
 
 def data(args: argparse.Namespace) -> int:
     site = _connect_to_site(args)
-    phase = phase_detail(site, args.phase)
+    phase = fetch_phase_detail(site, args.phase)
     path = args.out or Path(
         f"{phase['season']}-{phase['task']}-{phase['slug']}-inputs.zip"
     )
-    size = site.download(inputs_address(phase), path)
-    return say(args, {"file": str(path), "bytes": size}, f"{path}: {size:,} bytes")
+    size = site.download(find_inputs_address(phase), path)
+    return print_output(
+        args, {"file": str(path), "bytes": size}, f"{path}: {size:,} bytes"
+    )
 
 
 def submit(args: argparse.Namespace) -> int:
@@ -132,25 +142,25 @@ def submit(args: argparse.Namespace) -> int:
     if args.encoding:
         fields["encoding"] = args.encoding
     if args.priority is not None:
-        require_priorities(site, phase, args.kind)
+        require_phase_with_priorities(site, phase, args.kind)
         fields["priority"] = str(args.priority)
     if args.seeds_of:
         fields["seeds_of"] = args.seeds_of
     more = {"metadata": args.metadata} if args.metadata else {}
     for path in more.values():
         if not path.is_file():
-            raise Refused(f"{path}: there is no such file")
-    with sent_as_file(args.run) as run:
+            raise ClientCommandRefused(f"{path}: there is no such file")
+    with pack_folder_for_upload(args.run) as run:
         if args.dry_run:
             checked = site.post_file(f"phases/{phase}/check/", fields, run, more)
-            say(args, checked, f"{args.run} would be taken")
+            print_output(args, checked, f"{args.run} would be taken")
             _print_warnings(checked["warnings"])
             return 0
         taken = site.post_file(f"phases/{phase}/submissions/", fields, run, more)
     if not args.follow or not args.json:
         # Sites before version 0.4.0 do not return the address of a run's page.
         where = taken.get("page") or taken["url"]
-        say(
+        print_output(
             args,
             taken,
             f"run {taken['id']} ({args.system}) is {taken['status']}: {where}",
@@ -173,16 +183,16 @@ def board(args: argparse.Namespace) -> int:
     table = site.get(
         f"phases/{phase_id(site, args.phase)}/leaderboard/", {"rules": args.rules}
     )
-    return say(args, table, *board_lines(table))
+    return print_output(args, table, *format_board_lines(table))
 
 
 def _wait_for_runs(
-    site: connection.Connection, numbers: list[int], args: argparse.Namespace
+    site: connection.SiteConnection, numbers: list[int], args: argparse.Namespace
 ) -> int:
     ended: dict[int, dict[str, Any]] = {}
     seen: dict[int, str] = {}
     while len(ended) < len(set(numbers)):
-        pause = MAX_PAUSE
+        pause = MAX_POLL_SECONDS
         for number in dict.fromkeys(numbers):
             if number in ended:
                 continue
@@ -190,48 +200,58 @@ def _wait_for_runs(
             run = answer.body
             if seen.get(number) != run["status"]:
                 seen[number] = run["status"]
-                colour = {SCORED: GREEN, "failed": RED}.get(run["status"], BOLD)
+                colour = {SCORED_STATUS: GREEN_CODE, "failed": RED_CODE}.get(
+                    run["status"], BOLD_CODE
+                )
                 place = f", place {run['place']} in the queue" if run["place"] else ""
-                message = f"{painted(run['status'], colour, sys.stderr)}{place} {printable(run['reason'])}"
+                message = (
+                    f"{colour_text(run['status'], colour, sys.stderr)}{place} "
+                    f"{replace_control_characters(run['reason'])}"
+                )
                 print(
-                    f"run {run['id']} ({printable(run['system'])}): {message}".rstrip(),
+                    f"run {run['id']} ({replace_control_characters(run['system'])}): {message}".rstrip(),
                     file=sys.stderr,
                 )
-            if run["status"] in ENDED:
+            if run["status"] in FINAL_RUN_STATUSES:
                 ended[number] = run
-            pause = min(pause, pause_after(answer))
+            pause = min(pause, choose_poll_pause(answer))
         if len(ended) < len(set(numbers)):
             time.sleep(pause)
     if args.json:
-        print(as_json(list(ended.values()) if len(numbers) > 1 else ended[numbers[0]]))
+        print(
+            format_json(list(ended.values()) if len(numbers) > 1 else ended[numbers[0]])
+        )
         return (
             0
-            if all(run["status"] in (SCORED, RECEIVED) for run in ended.values())
-            else NOT_SCORED
+            if all(
+                run["status"] in (SCORED_STATUS, RECEIVED_STATUS)
+                for run in ended.values()
+            )
+            else NO_SCORES_EXIT_CODE
         )
     return max(
         _print_scores(site, ended[number], args) for number in dict.fromkeys(numbers)
     )
 
 
-def pause_after(answer: connection.Answer) -> float:
+def choose_poll_pause(answer: connection.ApiResponse) -> float:
     after = answer.headers.get("Retry-After", "")
     seconds = (
         float(after)
         if after.isdecimal()
-        else (answer.body["expected_seconds"] or MIN_PAUSE) / 4
+        else (answer.body["expected_seconds"] or MIN_POLL_SECONDS) / 4
     )
-    return min(max(seconds, MIN_PAUSE), MAX_PAUSE)
+    return min(max(seconds, MIN_POLL_SECONDS), MAX_POLL_SECONDS)
 
 
 @contextmanager
-def sent_as_file(run: Path) -> Iterator[Path]:
+def pack_folder_for_upload(run: Path) -> Iterator[Path]:
     """Yield the path of a file to upload. A folder is first packed into a zip archive.
 
     Raises Refused if the path does not exist.
     """
     if not run.exists():
-        raise Refused(f"{run}: there is no such file")
+        raise ClientCommandRefused(f"{run}: there is no such file")
     with tempfile.TemporaryDirectory() as folder:
         if run.is_dir():
             run = Path(
@@ -243,31 +263,37 @@ def sent_as_file(run: Path) -> Iterator[Path]:
 
 
 def _print_scores(
-    site: connection.Connection, run: Mapping[str, Any], args: argparse.Namespace
+    site: connection.SiteConnection, run: Mapping[str, Any], args: argparse.Namespace
 ) -> int:
     if run["scores"] is None:
-        is_hidden = run["status"] == SCORED and run["scores_hidden"]
+        is_hidden = run["status"] == SCORED_STATUS and run["scores_hidden"]
         why = (
             "its phase shows no scores now"
             if is_hidden
             else f"it is {run['status']}. {run['reason']}"
         )
         print(
-            printable(f"run {run['id']} has no scores to show: {why}".rstrip()),
+            replace_control_characters(
+                f"run {run['id']} has no scores to show: {why}".rstrip()
+            ),
             file=sys.stderr,
         )
         _print_warnings(run["problems"])
-        return 0 if is_hidden else NOT_SCORED
+        return 0 if is_hidden else NO_SCORES_EXIT_CODE
     lines = []
     if not args.json:
         lines.append(
-            painted(printable(f"{run['system']} (run {run['id']})"), BOLD, sys.stdout)
+            colour_text(
+                replace_control_characters(f"{run['system']} (run {run['id']})"),
+                BOLD_CODE,
+                sys.stdout,
+            )
         )
         board = site.get(f"phases/{run['phase']}/leaderboard/")
         own = next(
             (row for row in board["rows"] if row["submission"] == run["id"]), None
         )
-        counting = ON_BOARDS.get(board.get("counting", ""), "")
+        counting = COUNTED_RUNS_TEXT_BY_RULE.get(board.get("counting", ""), "")
         may_stand = (
             run["kind"] == "primary"
             and not run["exclusion"]
@@ -278,40 +304,45 @@ def _print_scores(
         elif own is not None and own["rank"] is not None:
             ranked = sum(row["rank"] is not None for row in board["rows"])
             lines.append(
-                f"rank {rank_of(own)} among {ranked} on the board, {run['page']}"
+                f"rank {format_rank_of_row(own)} among {ranked} on the board, {run['page']}"
             )
-        lines += score_lines(run["scores"]["metrics"])
-    return say(args, as_json(run["scores"]), *lines)
+        lines += format_score_lines(run["scores"]["metrics"])
+    return print_output(args, format_json(run["scores"]), *lines)
 
 
 def _connect_to_site(
     args: argparse.Namespace, *, needs_token: bool = False
-) -> connection.Connection:
-    address, token = connection.chosen_site(args.site)
+) -> connection.SiteConnection:
+    address, token = connection.choose_site_and_token(args.site)
     if needs_token and not token:
-        ways = f"give it in {connection.TOKEN}, or sign in: citeboard login {address}"
-        raise Refused(f"no token for {address}; {ways}")
-    return connection.Connection(address, token)
+        ways = f"give it in {connection.TOKEN_VARIABLE}, or sign in: citeboard login {address}"
+        raise ClientCommandRefused(f"no token for {address}; {ways}")
+    return connection.SiteConnection(address, token)
 
 
 def _print_warnings(problems: Iterable[Mapping[str, Any]]) -> None:
-    for line in problem_lines([Problem(**problem) for problem in problems], sys.stderr):
+    for line in format_problem_lines(
+        [Problem(**problem) for problem in problems], sys.stderr
+    ):
         print(line, file=sys.stderr)
 
 
-def table_lines(
+def format_table_lines(
     heads: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> Iterator[str]:
-    cells = [list(heads), *([printable(str(cell)) for cell in row] for row in rows)]
+    cells = [
+        list(heads),
+        *([replace_control_characters(str(cell)) for cell in row] for row in rows),
+    ]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     for number, row in enumerate(cells):
         line = "  ".join(
             cell.ljust(width) for cell, width in zip(row, widths, strict=True)
         ).rstrip()
-        yield painted(line, BOLD, sys.stdout) if number == 0 else line
+        yield colour_text(line, BOLD_CODE, sys.stdout) if number == 0 else line
 
 
-def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
+def format_board_lines(board: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of text that show a board, with rank, team, system, and the
     ranking metric with its interval.
 
@@ -331,26 +362,26 @@ def board_lines(board: Mapping[str, Any]) -> Iterator[str]:
         written = ["" if number is None else f"{number:.6f}" for number in numbers]
         rows.append(
             (
-                rank_of(row),
+                format_rank_of_row(row),
                 row["team"] or row["kind"],
                 row["system"],
                 row["submission"],
                 *written,
             )
         )
-    yield from table_lines(heads, rows)
-    if counting := ON_BOARDS.get(board.get("counting", "")):
+    yield from format_table_lines(heads, rows)
+    if counting := COUNTED_RUNS_TEXT_BY_RULE.get(board.get("counting", "")):
         yield f"The board has {counting}."
 
 
-def rank_of(row: Mapping[str, Any]) -> str:
+def format_rank_of_row(row: Mapping[str, Any]) -> str:
     """Return the rank of a row as shown on boards. Sites before version 0.4.0 return a
     rank as a plain number.
     """
     return str(row.get("ranks", "" if row["rank"] is None else row["rank"]))
 
 
-def phase_id(site: connection.Connection, named: str) -> int:
+def phase_id(site: connection.SiteConnection, named: str) -> int:
     """Return the number of a phase, which the user names by number or path. If no phase
     has the path, raise Refused with the paths of existing phases.
     """
@@ -359,12 +390,12 @@ def phase_id(site: connection.Connection, named: str) -> int:
     season, _, rest = named.partition("/")
     task_slug, _, phase_slug = rest.partition("/")
     if not (season and task_slug):
-        raise Refused(
+        raise ClientCommandRefused(
             f"“{named}” names no phase; expected its number or SEASON/TASK/PHASE"
         )
     tasks = {task["slug"]: task for task in site.get(f"seasons/{season}/")["tasks"]}
     if task_slug not in tasks:
-        raise Refused(
+        raise ClientCommandRefused(
             f"season {season} has no task “{task_slug}”; it has {', '.join(tasks)}"
         )
     phases = tasks[task_slug]["phases"]
@@ -373,31 +404,31 @@ def phase_id(site: connection.Connection, named: str) -> int:
         fitting = [phase for phase in phases if phase["is_open"] or len(phases) == 1]
     if len(fitting) != 1:
         has = ", ".join(phase["slug"] for phase in phases)
-        raise Refused(
+        raise ClientCommandRefused(
             f"“{named}” names {len(fitting)} phases; {season}/{task_slug} has {has}"
         )
     return int(fitting[0]["id"])
 
 
-def phase_detail(site: connection.Connection, named: str) -> dict[str, Any]:
+def fetch_phase_detail(site: connection.SiteConnection, named: str) -> dict[str, Any]:
     phase = site.get(f"phases/{phase_id(site, named)}/")
     task = site.get(f"tasks/{phase['task']}/")
     return {**phase, "task": task["slug"], "type": task["type"]}
 
 
-def inputs_address(phase: Mapping[str, Any]) -> str:
+def find_inputs_address(phase: Mapping[str, Any]) -> str:
     """Return the URL of a phase's inputs, as a package with the organisers' files if
     the phase has any.
     """
     return str(phase.get("starting_kit") or phase["inputs"])
 
 
-def refuse_unread_terms(site: connection.Connection, season: str) -> None:
+def require_accepted_terms(site: connection.SiteConnection, season: str) -> None:
     """Raise Refused with the season's terms if the user must first accept the terms."""
     try:
         terms = site.get(f"seasons/{season}/terms/")
     except SiteRefused as none:
-        if none.status == ABSENT:
+        if none.status == NOT_FOUND_STATUS:
             return
         raise
     if terms["accepted_at"] is None:
@@ -408,12 +439,14 @@ def refuse_unread_terms(site: connection.Connection, season: str) -> None:
             else ""
         )
         accepts = f"whoever accepts them adds --accept-terms {terms['version']}{asks}"
-        unread = Refused(f"{season} has terms, which follow; {accepts}")
-        unread.details = [printable(line) for line in terms["text"].splitlines()]
+        unread = ClientCommandRefused(f"{season} has terms, which follow; {accepts}")
+        unread.details = [
+            replace_control_characters(line) for line in terms["text"].splitlines()
+        ]
         raise unread
 
 
-def only_team(site: connection.Connection) -> str:
+def find_only_team(site: connection.SiteConnection) -> str:
     """Return the user's only team. Raises Refused if the user must choose a team."""
     teams = [team["slug"] for team in site.pages("teams/")]
     if len(teams) != 1:
@@ -422,17 +455,21 @@ def only_team(site: connection.Connection) -> str:
             if teams
             else "you are in none"
         )
-        raise Refused(f"{has}; or found one: --found NAME")
+        raise ClientCommandRefused(f"{has}; or found one: --found NAME")
     return str(teams[0])
 
 
-def require_priorities(site: connection.Connection, phase: int, kind: str) -> None:
+def require_phase_with_priorities(
+    site: connection.SiteConnection, phase: int, kind: str
+) -> None:
     """Raise Refused unless runs of the given kind can have a priority in the phase."""
     if kind != "primary":
-        raise Refused(f"--priority is for primary runs; a {kind} run has no priority")
-    facts = phase_detail(site, str(phase))
+        raise ClientCommandRefused(
+            f"--priority is for primary runs; a {kind} run has no priority"
+        )
+    facts = fetch_phase_detail(site, str(phase))
     if facts.get("counting") != "priority":
-        raise Refused(
+        raise ClientCommandRefused(
             f"runs have no priority in {facts['season']}/{facts['task']}/{facts['slug']}, whose counting is "
             f"“{facts.get('counting')}”; leave --priority out"
         )

@@ -14,35 +14,35 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from scoring.client.actions import sent_as_file
-from scoring.client.connection import chosen_site
+from scoring.client.actions import pack_folder_for_upload
+from scoring.client.connection import choose_site_and_token
 from scoring.client.library import Phase, Site
-from scoring.client.refusals import Refused, SiteRefused
-from scoring.offline.terminal import printable
+from scoring.client.refusals import ClientCommandRefused, SiteRefused
+from scoring.offline.terminal import replace_control_characters
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
 
-INSTRUCTIONS = (
+MCP_SERVER_INSTRUCTIONS = (
     "Boards of shared tasks in citation research. A phase is named SEASON/TASK/PHASE, as search_boards gives "
     "it. submit_run shows the user what it would send, and sends it if the user confirms; no argument "
     "replaces that answer."
 )
-MOST = 50
-CANNOT_ASK = (
+MAX_LISTED_ROWS = 50
+CANNOT_ASK_USER_MESSAGE = (
     "this program cannot ask the user (it has no elicitation), so that nothing is sent; the user can send "
     "the run with `citeboard submit` or on the phase's page"
 )
 #: The maximum length of an agent's text in the question to the user.
-MAX_SHOWN = 400
+MAX_QUOTED_CHARACTERS = 400
 
 
 def mcp(args: argparse.Namespace) -> int:
-    server(Site(*chosen_site(args.site))).run("stdio")
+    build_mcp_server(Site(*choose_site_and_token(args.site))).run("stdio")
     return 0
 
 
-def server(site: Site) -> "MCPServer[Any]":
+def build_mcp_server(site: Site) -> "MCPServer[Any]":
     """Return a server that requests the user's confirmation before it submits a run."""
     from mcp.server.mcpserver import (
         AcceptedElicitation,
@@ -55,8 +55,8 @@ def server(site: Site) -> "MCPServer[Any]":
     from mcp.server.mcpserver.exceptions import ToolError
     from pydantic import BaseModel, Field
 
-    made: MCPServer[Any] = MCPServer("citeboard", instructions=INSTRUCTIONS)
-    tools = Tools(site)
+    made: MCPServer[Any] = MCPServer("citeboard", instructions=MCP_SERVER_INSTRUCTIONS)
+    tools = McpTools(site)
     for tool in (
         tools.search_boards,
         tools.read_board,
@@ -68,7 +68,7 @@ def server(site: Site) -> "MCPServer[Any]":
     class Confirmation(BaseModel):
         send: bool = Field(default=False, description="Send this run now")
 
-    def prepare(
+    def prepare_run(
         phase: str,
         path: str,
         system: str,
@@ -78,14 +78,14 @@ def server(site: Site) -> "MCPServer[Any]":
     ) -> PreparedRun:
         capabilities = ctx.client_capabilities
         if capabilities is None or capabilities.elicitation is None:
-            raise ToolError(CANNOT_ASK)
+            raise ToolError(CANNOT_ASK_USER_MESSAGE)
         try:
-            return tools.prepared(phase, path, system, description, team)
-        except (Refused, SiteRefused) as refused:
+            return tools.prepare_run(phase, path, system, description, team)
+        except (ClientCommandRefused, SiteRefused) as refused:
             raise ToolError(str(refused)) from refused
 
-    def confirm(
-        run: Annotated[PreparedRun, Resolve(prepare)],
+    def ask_for_confirmation(
+        run: Annotated[PreparedRun, Resolve(prepare_run)],
     ) -> Confirmation | Elicit[Confirmation]:
         if not run.check["would_be_taken"]:
             return Confirmation()
@@ -95,8 +95,10 @@ def server(site: Site) -> "MCPServer[Any]":
         phase: str,
         path: str,
         system: str,
-        run: Annotated[PreparedRun, Resolve(prepare)],
-        answer: Annotated[ElicitationResult[Confirmation], Resolve(confirm)],
+        run: Annotated[PreparedRun, Resolve(prepare_run)],
+        answer: Annotated[
+            ElicitationResult[Confirmation], Resolve(ask_for_confirmation)
+        ],
         description: str = "",
         team: str = "",
     ) -> dict[str, Any]:
@@ -137,33 +139,38 @@ class PreparedRun:
             "file": f"{self.name}, {len(self.content):,} bytes",
             "SHA-256": hashlib.sha256(self.content).hexdigest(),
         }
-        shown = [f"{name}: {_quoted(text)}" for name, text in lines.items()]
+        shown = [f"{name}: {_quote_on_one_line(text)}" for name, text in lines.items()]
         return "\n".join(["An agent wants to send this run by your account.", *shown])
 
     def send(self) -> dict[str, Any]:
-        with _as_file(self.name, self.content) as path:
+        with _write_temporary_file(self.name, self.content) as path:
             return dict(self.phase.submit(path, **self.fields).facts)
 
 
 @contextmanager
-def _as_file(name: str, content: bytes) -> Iterator[Path]:
+def _write_temporary_file(name: str, content: bytes) -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         path.write_bytes(content)
         yield path
 
 
-def _quoted(text: str) -> str:
+def _quote_on_one_line(text: str) -> str:
     """Return a text on one line, without control characters that affect the display."""
     rest = (
-        f" and {len(text) - MAX_SHOWN:,} characters more"
-        if len(text) > MAX_SHOWN
+        f" and {len(text) - MAX_QUOTED_CHARACTERS:,} characters more"
+        if len(text) > MAX_QUOTED_CHARACTERS
         else ""
     )
-    return json.dumps(printable(text[:MAX_SHOWN]), ensure_ascii=False) + rest
+    return (
+        json.dumps(
+            replace_control_characters(text[:MAX_QUOTED_CHARACTERS]), ensure_ascii=False
+        )
+        + rest
+    )
 
 
-class Tools:
+class McpTools:
     def __init__(self, site: Site) -> None:
         self._site = site
 
@@ -190,12 +197,15 @@ class Tools:
                             **facts,
                         }
                     )
-            if len(boards) > MOST:
+            if len(boards) > MAX_LISTED_ROWS:
                 break
-        return {"boards": boards[:MOST], "more": len(boards) > MOST}
+        return {
+            "boards": boards[:MAX_LISTED_ROWS],
+            "more": len(boards) > MAX_LISTED_ROWS,
+        }
 
     def read_board(
-        self, phase: str, rules: str | None = None, rows: int = MOST
+        self, phase: str, rules: str | None = None, rows: int = MAX_LISTED_ROWS
     ) -> dict[str, Any]:
         """Return the rows of a board, best first, with values and intervals."""
         board = self._site.phase(phase).board(rules)
@@ -219,7 +229,7 @@ class Tools:
         if not rows or not columns:
             names = ", ".join(column["name"] for column in board.columns) or "none"
             runs = ", ".join(str(row["submission"]) for row in board.rows) or "none"
-            raise Refused(
+            raise ClientCommandRefused(
                 f"the board has the columns {names} and the submissions {runs}"
             )
         explained = {
@@ -240,18 +250,18 @@ class Tools:
 
     def check_run(self, phase: str, path: str) -> dict[str, Any]:
         """Check a run and return all of its problems, without storing the run."""
-        return _checked(self._site.phase(phase), path)
+        return _check_run_on_site(self._site.phase(phase), path)
 
-    def prepared(
+    def prepare_run(
         self, phase: str, path: str, system: str, description: str, team: str
     ) -> PreparedRun:
         """Read a run file once, and let the site check the file's content."""
         chosen = self._site.phase(phase)
-        with sent_as_file(Path(path)) as file:
+        with pack_folder_for_upload(Path(path)) as file:
             name, content = file.name, file.read_bytes()
         fields = {"system": system, "description": description, "team": team}
-        with _as_file(name, content) as copy:
-            checked = _checked(chosen, str(copy))
+        with _write_temporary_file(name, content) as copy:
+            checked = _check_run_on_site(chosen, str(copy))
         check = {
             "would_send": {**fields, "phase": phase, "path": path},
             **checked,
@@ -260,7 +270,7 @@ class Tools:
         return PreparedRun(chosen, name, content, fields, check)
 
 
-def _checked(phase: Phase, path: str) -> dict[str, Any]:
+def _check_run_on_site(phase: Phase, path: str) -> dict[str, Any]:
     try:
         return {"would_be_taken": True, **phase.check(path)}
     except SiteRefused as refused:

@@ -6,13 +6,13 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from scoring.offline.arguments import add_declared
-from tasks.types.references import lazy
+from scoring.offline.arguments import add_declared_commands
+from tasks.types.references import make_lazy_function
 
 #: The largest number that a site accepts as the priority of a run.
-MAX_PLACE = 1000
+MAX_RUN_PRIORITY = 1000
 #: Names of the fields of a run card, including costs, that the option `--card` accepts.
-CARD = (
+RUN_CARD_FIELD_NAMES = (
     "code",
     "paper",
     "training_data",
@@ -44,26 +44,28 @@ def add_commands(commands: Any) -> None:
         "scores",
         "board",
     )
-    does = {name: lazy("scoring.client.actions", name) for name in actions}
-    does["mcp"] = lazy("scoring.client.agents", "mcp")
-    does["verify_receipts"] = lazy("scoring.client.receipts", "verify")
-    add_declared(
+    does = {
+        name: make_lazy_function("scoring.client.actions", name) for name in actions
+    }
+    does["mcp"] = make_lazy_function("scoring.client.agents", "mcp")
+    does["verify_receipts"] = make_lazy_function("scoring.client.receipts", "verify")
+    add_declared_commands(
         commands, Path(__file__).with_name("commands.toml"), {**globals(), **does}
     )
 
 
 def _card_entry(text: str) -> tuple[str, str]:
     name, sign, value = text.partition("=")
-    if not sign or name not in CARD:
+    if not sign or name not in RUN_CARD_FIELD_NAMES:
         raise argparse.ArgumentTypeError(
-            f"“{text}” does not begin with one of {', '.join(CARD)} and ="
+            f"“{text}” does not begin with one of {', '.join(RUN_CARD_FIELD_NAMES)} and ="
         )
     return name, value
 
 
 def _place(text: str) -> int:
-    if not text.isdecimal() or not 1 <= int(text) <= MAX_PLACE:
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_RUN_PRIORITY:
         raise argparse.ArgumentTypeError(
-            f"“{text}” is no place from 1, the first, to {MAX_PLACE}"
+            f"“{text}” is no place from 1, the first, to {MAX_RUN_PRIORITY}"
         )
     return int(text)

@@ -21,21 +21,21 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlencode, urljoin, urlsplit
 
-from scoring.client.refusals import NoConnection, Refused, SiteRefused
-from scoring.offline.terminal import Done, bar
+from scoring.client.refusals import ClientCommandRefused, NoConnection, SiteRefused
+from scoring.offline.terminal import UpdateProgress, show_progress_bar
 from tasks.types.guarded.json_reader import JSON, read_json
 
 API = "/api/v1/"
 #: HTTP statuses after which the client repeats the request.
-BUSY = (429, 503)
+BUSY_STATUS_CODES = (429, 503)
 #: Maximum number of attempts for each request, and longest pause in seconds.
-TRIES, MAX_PAUSE = 4, 60.0
-TIMEOUT = 120.0
-_BLOCK = 1 << 16
-_NOBODY_THERE = (ConnectionRefusedError, socket.gaierror)
+MAX_REQUEST_ATTEMPTS, MAX_RETRY_PAUSE_SECONDS = 4, 60.0
+REQUEST_TIMEOUT_SECONDS = 120.0
+_DOWNLOAD_BLOCK_BYTES = 1 << 16
+_SERVER_NOT_FOUND_ERRORS = (ConnectionRefusedError, socket.gaierror)
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
+class _RedirectRefusingHandler(urllib.request.HTTPRedirectHandler):
     """The connection follows no redirects, so that the token is sent only to the given
     site.
     """
@@ -45,12 +45,12 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 @dataclass(frozen=True)
-class Answer:
+class ApiResponse:
     body: Any
     headers: Mapping[str, str]
 
 
-class Connection:
+class SiteConnection:
     """A connection to a site. ``address`` is the URL of the site's home page.
 
     Raises Refused if a token would be sent without encryption.
@@ -59,7 +59,7 @@ class Connection:
     def __init__(self, address: str, token: str = "") -> None:
         parts = urlsplit(address)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise Refused(
+            raise ClientCommandRefused(
                 f"“{address}” is not an address such as https://board.example.org"
             )
         if (
@@ -67,19 +67,24 @@ class Connection:
             and parts.scheme == "http"
             and parts.hostname not in ("127.0.0.1", "localhost", "::1")
         ):
-            raise Refused(f"{address} is not https; a token is not sent in the clear")
+            raise ClientCommandRefused(
+                f"{address} is not https; a token is not sent in the clear"
+            )
         self.address, self._token = address.rstrip("/"), token
-        self._opener = urllib.request.build_opener(_NoRedirect())
+        self._opener = urllib.request.build_opener(_RedirectRefusingHandler())
 
     def get(self, path: str, query: Mapping[str, object] | None = None) -> Any:
         return self.answer(path, query).body
 
-    def answer(self, path: str, query: Mapping[str, object] | None = None) -> Answer:
+    def answer(
+        self, path: str, query: Mapping[str, object] | None = None
+    ) -> ApiResponse:
         parameters = {
             name: value for name, value in (query or {}).items() if value is not None
         }
-        return self._sent(
-            self._api(path) + (f"?{urlencode(parameters)}" if parameters else "")
+        return self._get_with_retries(
+            self._build_api_address(path)
+            + (f"?{urlencode(parameters)}" if parameters else "")
         )
 
     def pages(
@@ -89,7 +94,9 @@ class Connection:
         page = self.get(path, {**(query or {}), "page_size": 100})
         yield from page["results"]
         while page["next"]:
-            page = self._sent(self._own(page["next"])).body
+            page = self._get_with_retries(
+                self._build_address_on_this_site(page["next"])
+            ).body
             yield from page["results"]
 
     def post(self, path: str, fields: Mapping[str, object]) -> Any:
@@ -98,7 +105,9 @@ class Connection:
         processed the request.
         """
         headers = {"Content-Type": "application/json"}
-        return self._once(self._api(path), headers, json.dumps(fields).encode()).body
+        return self._send_request_and_parse_json(
+            self._build_api_address(path), headers, json.dumps(fields).encode()
+        ).body
 
     def post_file(
         self,
@@ -116,17 +125,21 @@ class Connection:
         """
         key = uuid.uuid4().hex
 
-        def send() -> Answer:
+        def send() -> ApiResponse:
             with (
-                bar("sending", run.stat().st_size, "B") as moved,
-                closing(MultipartFile(fields, field, run, moved, more or {})) as form,
+                show_progress_bar("sending", run.stat().st_size, "B") as moved,
+                closing(
+                    MultipartUploadBody(fields, field, run, moved, more or {})
+                ) as form,
             ):
                 headers = {
                     "Content-Type": form.content_type,
                     "Content-Length": str(form.length),
                 }
-                return self._once(
-                    self._api(path), headers | {"Idempotency-Key": key}, form
+                return self._send_request_and_parse_json(
+                    self._build_api_address(path),
+                    headers | {"Idempotency-Key": key},
+                    form,
                 )
 
         return _send_with_retries(send).body
@@ -138,12 +151,14 @@ class Connection:
         part = path.with_name(f"{path.name}.part")
         try:
             with (
-                self._opened(self._own(address), {}) as answer,
+                self._open_request(
+                    self._build_address_on_this_site(address), {}
+                ) as answer,
                 part.open("wb") as file,
             ):
                 total = int(answer.headers.get("Content-Length") or 0)
-                with bar("receiving", total, "B") as moved:
-                    while block := answer.read(_BLOCK):
+                with show_progress_bar("receiving", total, "B") as moved:
+                    while block := answer.read(_DOWNLOAD_BLOCK_BYTES):
                         file.write(block)
                         moved(file.tell())
                 size = file.tell()
@@ -154,10 +169,10 @@ class Connection:
             part.unlink(missing_ok=True)
         return size
 
-    def _api(self, path: str) -> str:
+    def _build_api_address(self, path: str) -> str:
         return f"{self.address}{API}{path}"
 
-    def _own(self, address: str) -> str:
+    def _build_address_on_this_site(self, address: str) -> str:
         path = (
             urlsplit(urljoin(f"{self.address}/", address))
             ._replace(scheme="", netloc="")
@@ -168,30 +183,32 @@ class Connection:
             + path
         )
 
-    def _sent(self, address: str) -> Answer:
-        return _send_with_retries(lambda: self._once(address, {}, None))
+    def _get_with_retries(self, address: str) -> ApiResponse:
+        return _send_with_retries(
+            lambda: self._send_request_and_parse_json(address, {}, None)
+        )
 
-    def _once(
+    def _send_request_and_parse_json(
         self,
         address: str,
         headers: Mapping[str, str],
-        body: "MultipartFile | bytes | None",
-    ) -> Answer:
-        with self._opened(address, headers, body) as answer:
+        body: "MultipartUploadBody | bytes | None",
+    ) -> ApiResponse:
+        with self._open_request(address, headers, body) as answer:
             try:
                 content = answer.read(JSON.size + 1)
-                return Answer(read_json(content), dict(answer.headers))
+                return ApiResponse(read_json(content), dict(answer.headers))
             except ValueError as fault:
                 message = (
                     f"{address} answered with what is not JSON; is it a Citeboard site?"
                 )
                 raise NoConnection(message) from fault
 
-    def _opened(
+    def _open_request(
         self,
         address: str,
         headers: Mapping[str, str],
-        body: "MultipartFile | bytes | None" = None,
+        body: "MultipartUploadBody | bytes | None" = None,
     ) -> http.client.HTTPResponse:
         fixed_headers = {"Accept": "application/json, */*", "User-Agent": "citeboard"}
         if self._token:
@@ -201,41 +218,43 @@ class Connection:
         )
         try:
             opened: http.client.HTTPResponse = self._opener.open(
-                request, timeout=TIMEOUT
+                request, timeout=REQUEST_TIMEOUT_SECONDS
             )
         except urllib.error.HTTPError as answer:
             with answer:
                 raise SiteRefused(
-                    answer.code, _problem_members(answer, address)
+                    answer.code, _read_problem_members(answer, address)
                 ) from None
         except (OSError, http.client.HTTPException) as fault:
             reason = getattr(fault, "reason", fault)
             words, is_final = (
                 f"{self.address} cannot be reached: {reason}",
-                isinstance(reason, _NOBODY_THERE),
+                isinstance(reason, _SERVER_NOT_FOUND_ERRORS),
             )
             raise NoConnection(words, is_final=is_final) from fault
         return opened
 
 
-def _send_with_retries(send: Callable[[], Answer]) -> Answer:
-    for attempt in range(1, TRIES):
+def _send_with_retries(send: Callable[[], ApiResponse]) -> ApiResponse:
+    for attempt in range(1, MAX_REQUEST_ATTEMPTS):
         try:
             return send()
         except SiteRefused as fault:
             # If the user's quota is exhausted, status 429 has no `retry_after`.
             # Exhausted quotas last over a minute, so the client does not try again.
-            if fault.status not in BUSY or fault.retry_after is None:
+            if fault.status not in BUSY_STATUS_CODES or fault.retry_after is None:
                 raise
-            time.sleep(min(fault.retry_after, MAX_PAUSE))
+            time.sleep(min(fault.retry_after, MAX_RETRY_PAUSE_SECONDS))
         except NoConnection as fault:
             if fault.is_final:
                 raise
-            time.sleep(min(2.0**attempt, MAX_PAUSE))
+            time.sleep(min(2.0**attempt, MAX_RETRY_PAUSE_SECONDS))
     return send()
 
 
-def _problem_members(answer: urllib.error.HTTPError, address: str) -> dict[str, Any]:
+def _read_problem_members(
+    answer: urllib.error.HTTPError, address: str
+) -> dict[str, Any]:
     if answer.code in range(300, 400):
         return {
             "detail": f"{address} leads to {answer.headers.get('Location')}; use that site's address"
@@ -249,7 +268,7 @@ def _problem_members(answer: urllib.error.HTTPError, address: str) -> dict[str, 
     return {"retry_after": int(after), **facts} if after.isdecimal() else facts
 
 
-class MultipartFile:
+class MultipartUploadBody:
     """The body of an HTTP upload, which is read from a file while a progress bar
     advances.
 
@@ -261,7 +280,7 @@ class MultipartFile:
         fields: Mapping[str, str],
         name: str,
         path: Path,
-        moved: Done,
+        moved: UpdateProgress,
         small: Mapping[str, Path],
     ) -> None:
         """Prepare the request body. ``small`` maps field names to small files, which
@@ -276,8 +295,12 @@ class MultipartFile:
         tail = f"\r\n--{boundary}--\r\n".encode()
         begin = head.encode()
         for field, file in small.items():
-            begin += _head_of_file(boundary, field, file) + file.read_bytes() + b"\r\n"
-        begin += _head_of_file(boundary, name, path)
+            begin += (
+                _build_file_part_head(boundary, field, file)
+                + file.read_bytes()
+                + b"\r\n"
+            )
+        begin += _build_file_part_head(boundary, name, path)
         self._parts: list[IO[bytes]] = [
             io.BytesIO(begin),
             path.open("rb"),
@@ -298,7 +321,7 @@ class MultipartFile:
         self._parts[1].close()
 
 
-def _head_of_file(boundary: str, name: str, path: Path) -> bytes:
+def _build_file_part_head(boundary: str, name: str, path: Path) -> bytes:
     quoted = (
         path.name.replace("\\", "\\\\")
         .replace('"', '\\"')
@@ -311,11 +334,11 @@ def _head_of_file(boundary: str, name: str, path: Path) -> bytes:
     ).encode()
 
 
-SITE, TOKEN = "CITEBOARD_SITE", "CITEBOARD_TOKEN"
-_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+SITE_VARIABLE, TOKEN_VARIABLE = "CITEBOARD_SITE", "CITEBOARD_TOKEN"
+_GROUP_AND_OTHERS_PERMISSIONS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def tokens_path() -> Path:
+def find_tokens_path() -> Path:
     return (
         Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config")
         / "citeboard"
@@ -323,7 +346,7 @@ def tokens_path() -> Path:
     )
 
 
-def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
+def read_stored_tokens(path: Path) -> tuple[str, dict[str, str]]:
     """Return the address of the site of the last login, and a mapping from site
     addresses to tokens. Without a file of tokens, the address and the mapping are
     empty.
@@ -336,18 +359,22 @@ def read_tokens(path: Path) -> tuple[str, dict[str, str]]:
     except FileNotFoundError:
         return "", {}
     except (OSError, ValueError) as fault:
-        raise Refused(f"{path} cannot be read as tokens: {fault}") from fault
-    if mode & _OTHERS:
+        raise ClientCommandRefused(
+            f"{path} cannot be read as tokens: {fault}"
+        ) from fault
+    if mode & _GROUP_AND_OTHERS_PERMISSIONS:
         found = f"{path} has mode {mode & 0o777:03o}, others may read it"
-        raise Refused(f"{found}; expected 600: chmod 600 {path}")
+        raise ClientCommandRefused(f"{found}; expected 600: chmod 600 {path}")
     if not isinstance(content, dict) or not isinstance(content.get("tokens"), dict):
-        raise Refused(f"{path} holds no tokens; sign in again: citeboard login URL")
+        raise ClientCommandRefused(
+            f"{path} holds no tokens; sign in again: citeboard login URL"
+        )
     return str(content.get("site", "")), {
         str(k): str(v) for k, v in content["tokens"].items()
     }
 
 
-def write_tokens(path: Path, site: str, tokens: Mapping[str, str]) -> None:
+def write_stored_tokens(path: Path, site: str, tokens: Mapping[str, str]) -> None:
     """Replace the client's file of tokens. The file of tokens always has the mode 600."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = path.with_suffix(".new")
@@ -359,18 +386,18 @@ def write_tokens(path: Path, site: str, tokens: Mapping[str, str]) -> None:
     new.replace(path)
 
 
-def chosen_site(address: str | None) -> tuple[str, str]:
+def choose_site_and_token(address: str | None) -> tuple[str, str]:
     """Return the address of the site and the user's token. Arguments take precedence
     over environment variables, and environment variables over the stored file.
     """
-    site = address or os.environ.get(SITE, "")
-    token = os.environ.get(TOKEN, "")
+    site = address or os.environ.get(SITE_VARIABLE, "")
+    token = os.environ.get(TOKEN_VARIABLE, "")
     if not (site and token):
-        last, tokens = read_tokens(tokens_path())
+        last, tokens = read_stored_tokens(find_tokens_path())
         site = site or last
         token = token or tokens.get(site.rstrip("/"), "")
     if not site:
-        raise Refused(
-            f"which site? Name it with --site URL or {SITE}, or sign in: citeboard login URL"
+        raise ClientCommandRefused(
+            f"which site? Name it with --site URL or {SITE_VARIABLE}, or sign in: citeboard login URL"
         )
     return site.rstrip("/"), token

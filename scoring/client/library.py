@@ -13,30 +13,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scoring.client.actions import (
-    ENDED,
-    inputs_address,
-    pause_after,
+    FINAL_RUN_STATUSES,
+    choose_poll_pause,
+    find_inputs_address,
+    pack_folder_for_upload,
     phase_id,
-    sent_as_file,
 )
-from scoring.client.connection import Connection, chosen_site
-from tasks.types.problems import lacking_package
+from scoring.client.connection import SiteConnection, choose_site_and_token
+from tasks.types.problems import make_pip_install_message
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-Fact = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 
-class Table(list[Fact]):
+class Table(list[JsonObject]):
     """A list of rows. Each row of a table maps column names to plain values."""
 
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas DataFrame. Converting a table to a pandas data frame needs
         the extra `pandas`.
         """
-        with _report_missing_extra():
+        with _explain_missing_extra():
             import pandas as pd
         return pd.DataFrame(list(self))
 
@@ -44,29 +44,29 @@ class Table(list[Fact]):
         """Return a polars DataFrame. Converting a table to a polars data frame needs
         the extra `pandas`, which also installs polars.
         """
-        with _report_missing_extra():
+        with _explain_missing_extra():
             import polars as pl
         return pl.DataFrame(list(self), infer_schema_length=None)
 
 
 @contextmanager
-def _report_missing_extra() -> Iterator[None]:
+def _explain_missing_extra() -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as missing:
         raise ModuleNotFoundError(
-            lacking_package(missing.name or ""), name=missing.name
+            make_pip_install_message(missing.name or ""), name=missing.name
         ) from missing
 
 
 @dataclass(frozen=True)
-class Thing:
+class ApiObject:
     """An object of the API. ``facts`` contains the fields of the API object, and each
     field is also an attribute.
     """
 
     site: Site
-    facts: Fact
+    facts: JsonObject
 
     def __getattr__(self, name: str) -> Any:
         facts = self.__dict__.get("facts", {})
@@ -79,7 +79,7 @@ class Thing:
             ) from None
 
 
-class Season(Thing):
+class Season(ApiObject):
     def phases(self) -> list[Phase]:
         return [
             Phase(
@@ -96,7 +96,7 @@ class Season(Thing):
         ]
 
 
-class Phase(Thing):
+class Phase(ApiObject):
     def board(self, rules: str | None = None) -> Board:
         return Board(
             self.site, self.site.get(f"phases/{self.id}/leaderboard/", {"rules": rules})
@@ -109,27 +109,27 @@ class Phase(Thing):
         ``query`` contains further query parameters of the API's list of instances.
         """
 
-        def pages() -> Iterator[Fact]:
+        def iterate_instances_of_all_pages() -> Iterator[JsonObject]:
             page, last = 1, 1
             while page <= last:
                 given = {**query, "a": a, "b": b, "page": page}
                 answer = self.site.get(f"phases/{self.id}/instances/", given)
-                yield from map(_instance, answer["instances"])
+                yield from map(_flatten_instance_values, answer["instances"])
                 page, last = page + 1, answer["pages"]
 
-        return Table(pages())
+        return Table(iterate_instances_of_all_pages())
 
     def inputs(self, path: Path | str) -> Path:
         """Download the public inputs of the phase as a zip archive."""
         phase = self.site.get(f"phases/{self.id}/")
-        self.site.download(inputs_address(phase), Path(path))
+        self.site.download(find_inputs_address(phase), Path(path))
         return Path(path)
 
-    def check(self, run: Path | str) -> Fact:
+    def check(self, run: Path | str) -> JsonObject:
         """Let the site check a run without storing the run. Raises SiteRefused with the
         problems of the run.
         """
-        checked: Fact = self._sent("check", run, {})
+        checked: JsonObject = self._upload_run("check", run, {})
         return checked
 
     def submit(self, run: Path | str, system: str, **fields: str) -> Run:
@@ -137,15 +137,17 @@ class Phase(Thing):
         such as ``team``, ``description`` or fields of a run card.
         """
         return self.site.run(
-            self._sent("submissions", run, {"system": system, **fields})["id"]
+            self._upload_run("submissions", run, {"system": system, **fields})["id"]
         )
 
-    def _sent(self, where: str, run: Path | str, fields: Mapping[str, str]) -> Any:
-        with sent_as_file(Path(run)) as file:
+    def _upload_run(
+        self, where: str, run: Path | str, fields: Mapping[str, str]
+    ) -> Any:
+        with pack_folder_for_upload(Path(run)) as file:
             return self.site.post_file(f"phases/{self.id}/{where}/", fields, file)
 
 
-class Board(Thing):
+class Board(ApiObject):
     def table(self) -> Table:
         """Return a table of the board with the rank, team and system of each run, and
         the value and interval of each column.
@@ -158,7 +160,8 @@ class Board(Thing):
             }
             | dict(
                 chain.from_iterable(
-                    _scores(name, row["scores"].get(name, {})) for name in names
+                    _iterate_score_columns(name, row["scores"].get(name, {}))
+                    for name in names
                 )
             )
             for row in self.rows
@@ -171,24 +174,24 @@ class Board(Thing):
         return self.table().to_polars()
 
 
-class Run(Thing):
+class Run(ApiObject):
     def wait(self) -> Run:
         """Poll until the run has a final state, and return the run."""
         while True:
             answer = self.site.answer(f"submissions/{self.id}/")
-            if answer.body["status"] in ENDED:
+            if answer.body["status"] in FINAL_RUN_STATUSES:
                 return Run(self.site, answer.body)
-            time.sleep(pause_after(answer))
+            time.sleep(choose_poll_pause(answer))
 
 
-class Site(Connection):
+class Site(SiteConnection):
     """A Citeboard site. ``address`` is the URL of the site's home page.
 
     Without arguments, the client uses the site and the token of `citeboard login`.
     """
 
     def __init__(self, address: str | None = None, token: str | None = None) -> None:
-        chosen, stored = chosen_site(address)
+        chosen, stored = choose_site_and_token(address)
         super().__init__(chosen, stored if token is None else token)
 
     def seasons(self) -> list[Season]:
@@ -197,14 +200,16 @@ class Site(Connection):
     def season(self, slug: str) -> Season:
         return Season(self, self.get(f"seasons/{slug}/"))
 
-    def load_season(self, file: Path | str, season: str = "", **fields: str) -> Fact:
+    def load_season(
+        self, file: Path | str, season: str = "", **fields: str
+    ) -> JsonObject:
         """Load a season.toml or season.zip into an existing season, or create a season.
 
         ``fields`` are optional fields of the API's request to load a season.
         """
         where = f"seasons/{season}/file/" if season else "new-season/"
-        with sent_as_file(Path(file)) as sent:
-            loaded: Fact = self.post_file(where, fields, sent, field="file")
+        with pack_folder_for_upload(Path(file)) as sent:
+            loaded: JsonObject = self.post_file(where, fields, sent, field="file")
         return loaded
 
     def phase(self, named: str | int) -> Phase:
@@ -221,13 +226,13 @@ class Site(Connection):
         return Table(self.pages("submissions/", {"phase": phase}))
 
 
-def _scores(name: str, score: Fact) -> Iterator[tuple[str, Any]]:
+def _iterate_score_columns(name: str, score: JsonObject) -> Iterator[tuple[str, Any]]:
     yield name, score.get("value")
     yield f"{name}.low", score.get("low")
     yield f"{name}.high", score.get("high")
 
 
-def _instance(row: Fact) -> Fact:
+def _flatten_instance_values(row: JsonObject) -> JsonObject:
     sides = ((side, row[f"values_{side}"].items()) for side in ("a", "b"))
     values = {
         f"{metric}.{side}": value

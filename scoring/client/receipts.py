@@ -9,40 +9,45 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from scoring.client.connection import Connection
-from scoring.client.refusals import Refused
+from scoring.client.connection import SiteConnection
+from scoring.client.refusals import ClientCommandRefused
 from scoring.offline import receipts as signed
-from scoring.offline.arguments import say
-from scoring.offline.terminal import GREEN, RED, painted, printable
+from scoring.offline.arguments import print_output
+from scoring.offline.terminal import (
+    GREEN_CODE,
+    RED_CODE,
+    colour_text,
+    replace_control_characters,
+)
 from tasks.types.guarded.json_reader import read_json
 
-DOES_NOT_HOLD = 1
+INVALID_RECEIPT_EXIT_CODE = 1
 
 
 def verify(args: argparse.Namespace) -> int:
     if not (args.site or args.key):
-        raise Refused(
+        raise ClientCommandRefused(
             "by what? Name the site with --site URL, or a file with its public key with --key FILE"
         )
-    receipts = _read_receipts(args.file)
-    site = Connection(args.site) if args.site else None
+    receipts = _read_receipts_file(args.file)
+    site = SiteConnection(args.site) if args.site else None
     log: dict[str, Any] = site.get("log/") if site else {}
     try:
         listed = log.get("keys", [])
         keys = (
-            signed.trusted(_pinned_keys(args.key), listed)
+            signed.find_trusted_keys(_read_pinned_public_keys(args.key), listed)
             if args.key
             else {key["public"] for key in listed}
         )
         now = log["head"] if site else None
-        if now is not None and (faults := signed.head_faults(now, keys)):
-            raise Refused(f"the site's log cannot be trusted: {faults[0]}")
+        if now is not None and (faults := signed.find_head_faults(now, keys)):
+            raise ClientCommandRefused(f"the site's log cannot be trusted: {faults[0]}")
         checked = [signed.check_receipt(receipt, keys) for receipt in receipts]
         for receipt in checked:
             if site and now and not receipt.faults:
-                receipt.faults += _faults_in_site(site, now, receipt)
+                receipt.faults += _find_faults_in_site_log(site, now, receipt)
     except (AttributeError, KeyError, TypeError, ValueError) as fault:
-        raise Refused(
+        raise ClientCommandRefused(
             f"{args.site or args.key} does not say what a site says of its log: {fault}"
         ) from fault
     found = ("faults", "key", "index", "opened", "sealed")
@@ -56,43 +61,45 @@ def verify(args: argparse.Namespace) -> int:
     holding = sum(not receipt.faults for receipt in checked)
     last = f"{holding} of {len(checked)} receipts hold"
     named = (
-        _receipt_lines(f"receipt {number}", receipt, now)
+        _format_receipt_lines(f"receipt {number}", receipt, now)
         for number, receipt in enumerate(checked, 1)
     )
-    lines = map(printable, chain.from_iterable(named))
-    say(
+    lines = map(replace_control_characters, chain.from_iterable(named))
+    print_output(
         args,
         described,
         *lines,
-        painted(last, GREEN if holding == len(checked) else RED, sys.stdout),
+        colour_text(
+            last, GREEN_CODE if holding == len(checked) else RED_CODE, sys.stdout
+        ),
     )
-    return 0 if holding == len(checked) else DOES_NOT_HOLD
+    return 0 if holding == len(checked) else INVALID_RECEIPT_EXIT_CODE
 
 
-def _read_receipts(path: Path) -> list[Mapping[str, Any]]:
+def _read_receipts_file(path: Path) -> list[Mapping[str, Any]]:
     try:
         content = read_json(path.read_bytes())
     except ValueError as fault:
-        raise Refused(f"{path} cannot be read as JSON: {fault}") from fault
+        raise ClientCommandRefused(f"{path} cannot be read as JSON: {fault}") from fault
     receipts = content if isinstance(content, list) else [content]
     if not receipts or not all(isinstance(receipt, dict) for receipt in receipts):
-        raise Refused(
+        raise ClientCommandRefused(
             f"{path} holds no receipt; expected one, or a list of them, as the site gives them"
         )
     return receipts
 
 
-def _pinned_keys(path: Path) -> set[str]:
+def _read_pinned_public_keys(path: Path) -> set[str]:
     try:
-        return signed.keys_in(path.read_text(encoding="utf-8"))
+        return signed.parse_public_keys(path.read_text(encoding="utf-8"))
     except ValueError as fault:
-        raise Refused(
+        raise ClientCommandRefused(
             f"{path} holds no public key; expected 64 hexadecimal digits on a line"
         ) from fault
 
 
-def _faults_in_site(
-    site: Connection, now: signed.Json, receipt: signed.CheckedReceipt
+def _find_faults_in_site_log(
+    site: SiteConnection, now: signed.JsonObject, receipt: signed.CheckedReceipt
 ) -> Iterator[str]:
     if receipt.head is None or receipt.index is None:
         return
@@ -108,11 +115,11 @@ def _faults_in_site(
     proof = site.get(
         "log/consistency/", {"first": before["size"], "second": now["size"]}
     )
-    if not signed.continues(before, now, proof["path"]):
+    if not signed.is_continuation_of_log(before, now, proof["path"]):
         yield f"the log is not the one any more that had {before['size']} entries"
 
 
-def _receipt_lines(
+def _format_receipt_lines(
     name: str, receipt: signed.CheckedReceipt, now: Mapping[str, Any] | None
 ) -> Iterator[str]:
     if receipt.faults:

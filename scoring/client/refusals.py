@@ -4,13 +4,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from scoring.offline.terminal import printable, problem_lines
+from scoring.offline.terminal import format_problem_lines, replace_control_characters
 from tasks.types import Problem
 
-RUN_REFUSED = 422
+RUN_REFUSED_STATUS = 422
 
 
-class Refused(Exception):
+class ClientCommandRefused(Exception):
     """The client cannot execute a command with the given arguments."""
 
     exit_code = 2
@@ -18,24 +18,24 @@ class Refused(Exception):
     details: Sequence[str] = ()
 
 
-class SiteRefused(Refused):
+class SiteRefused(ClientCommandRefused):
     """The site refused a request."""
 
     exit_code = 4
 
     def __init__(self, status: int, body: Mapping[str, Any]) -> None:
         self.status, self.body = status, body
-        if status == RUN_REFUSED:
-            self.exit_code = Refused.exit_code
+        if status == RUN_REFUSED_STATUS:
+            self.exit_code = ClientCommandRefused.exit_code
         by_field = [
             f"{name}: {' '.join(words)}"
             for name, words in (body.get("errors") or {}).items()
         ]
-        problems = problem_lines(
+        problems = format_problem_lines(
             [Problem(**problem) for problem in body.get("problems") or ()], sys.stderr
         )
         more = [f"and {body['more']} more problems"] if body.get("more") else []
-        repair = repair_lines(body.get("repair") or {})
+        repair = format_repair_lines(body.get("repair") or {})
         self.details = [*by_field, *problems, *more, *repair]
         super().__init__(
             str(body.get("detail") or f"the site answered with status {status}")
@@ -47,18 +47,18 @@ class SiteRefused(Refused):
         return float(seconds) if isinstance(seconds, int | float) else None
 
 
-def repair_lines(repair: Mapping[str, Any]) -> Iterator[str]:
+def format_repair_lines(repair: Mapping[str, Any]) -> Iterator[str]:
     for change in repair.get("changes", ()):
-        yield f"repair: {printable(change)}"
+        yield f"repair: {replace_control_characters(change)}"
     if repair.get("filename"):
         yield "with --repair the site takes the repaired file"
     if repair.get("encodings"):
         yield f"name the encoding: --encoding {' or '.join(repair['encodings'])}"
     if repair.get("name"):
-        yield f"the file is one for {printable(repair['name'])}: {repair['page']}"
+        yield f"the file is one for {replace_control_characters(repair['name'])}: {repair['page']}"
 
 
-class NoConnection(Refused):
+class NoConnection(ClientCommandRefused):
     """No response arrived from the site, or the response was not from Citeboard.
 
     ``is_final`` is True if a repeated request cannot succeed.

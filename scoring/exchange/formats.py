@@ -17,39 +17,43 @@ from xlsxwriter import Workbook
 
 from scoring.exchange.citations import board_as_bibtex
 from scoring.exchange.results import (
-    ExportedResults,
-    as_yaml,
+    BoardRowsForExport,
+    build_hub_leaderboard_name,
     build_zip,
-    content_type_of,
-    file_name,
-    hub_leaderboard_name,
+    find_content_type,
+    format_as_yaml,
+    make_safe_file_name,
 )
-from scoring.results.board.confirming import confirmation_of
+from scoring.results.board.confirming import compute_confirmation_of_board
 from scoring.results.board.exports import (
     board_as_csv,
     board_as_json,
     board_as_latex,
-    csv_heads_and_lines,
-    json_text,
+    build_csv_heads_and_rows,
+    format_as_json,
 )
-from scoring.results.board.formatting import interval, metric_label, shown
-from scoring.results.board.manual_scores import team_figures_by_run
+from scoring.results.board.formatting import (
+    display_name_of_metric,
+    format_interval,
+    format_score,
+)
+from scoring.results.board.manual_scores import load_team_figures_by_run
 from scoring.results.board.query import UnknownColumn
 from scoring.results.board.snapshots import save_cited_snapshot
 from scoring.results.board.standings import (
     Board,
-    Cell,
-    Column,
-    Row,
+    BoardRow,
+    BoardScoreColumn,
+    ScoreCell,
     expand_rows_to_runs,
 )
-from scoring.results.board.visibility import is_public
+from scoring.results.board.visibility import is_current_board_public
 from scoring.results.comparison.reading import DisplayedInstance, InstancePage
 from tasks.models import Submission
-from tasks.submissions.reading import RUN_CARD_KEY
+from tasks.submissions.reading import RUN_CARD_METADATA_KEY
 
-#: An Excel cell holds at most MAX_CELL_LENGTH characters, so longer texts are truncated.
-MAX_CELL_LENGTH = 32_767
+#: An Excel cell holds at most MAX_WORKBOOK_CELL_LENGTH characters, so longer texts are truncated.
+MAX_WORKBOOK_CELL_LENGTH = 32_767
 
 
 def build_workbook(
@@ -73,7 +77,7 @@ def build_workbook(
                 sheet.write_row(
                     number,
                     0,
-                    map(_workbook_cell, line),
+                    map(_convert_to_workbook_cell, line),
                     None if place or number else heads,
                 )
             if not place:
@@ -81,23 +85,23 @@ def build_workbook(
     return out.getvalue()
 
 
-def _workbook_cell(value: object) -> object:
+def _convert_to_workbook_cell(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return (
-        f"{value[: MAX_CELL_LENGTH - 1]}…"
-        if isinstance(value, str) and len(value) > MAX_CELL_LENGTH
+        f"{value[: MAX_WORKBOOK_CELL_LENGTH - 1]}…"
+        if isinstance(value, str) and len(value) > MAX_WORKBOOK_CELL_LENGTH
         else value
     )
 
 
-def board_as_xlsx(results: ExportedResults) -> bytes:
+def board_as_xlsx(results: BoardRowsForExport) -> bytes:
     """Return an Excel workbook with the table of the board's CSV file and a sheet that
     describes the board.
     """
     board = results.board
-    heads, lines = csv_heads_and_lines(
-        board, results.rows, team_figures_by_run(results.rows)
+    heads, lines = build_csv_heads_and_rows(
+        board, results.rows, load_team_figures_by_run(results.rows)
     )
     about = [
         ("board", results.title),
@@ -128,48 +132,51 @@ EVERY_EVAL_EVER_VERSION = "0.3.0"
 CONFIDENCE_LEVEL = 0.95
 
 
-def board_as_every_eval_ever(results: ExportedResults) -> bytes:
+def board_as_every_eval_ever(results: BoardRowsForExport) -> bytes:
     """Return a record for each system of a board, in schema 0.3.0 of
     https://github.com/evaleval/every_eval_ever.
     """
     records = [
-        every_eval_ever_record(results, row)
+        build_every_eval_ever_record(results, row)
         for row in expand_rows_to_runs(results.rows)
     ]
     filled = [record for record in records if record["evaluation_results"]]
     return build_zip(
         [
-            (f"{_record_path(results, record)}.json", json_text(record))
+            (f"{_build_record_path(results, record)}.json", format_as_json(record))
             for record in filled
         ]
     )
 
 
-def _record_path(results: ExportedResults, record: Mapping[str, Any]) -> str:
-    folder = file_name(f"{results.task.season.slug}-{results.task.slug}")
+def _build_record_path(results: BoardRowsForExport, record: Mapping[str, Any]) -> str:
+    folder = make_safe_file_name(f"{results.task.season.slug}-{results.task.slug}")
     digest = hashlib.sha256(record["evaluation_id"].encode()).digest()
     return f"data/{folder}/{record['model_info']['id']}/{uuid.UUID(bytes=digest[:16], version=4)}"
 
 
-def record_with_samples(
-    results: ExportedResults, row: Row, column: Column, page: InstancePage
+def every_eval_ever_record_with_samples(
+    results: BoardRowsForExport,
+    row: BoardRow,
+    column: BoardScoreColumn,
+    page: InstancePage,
 ) -> bytes:
     """Return the JSON record of one system, with the instances that the page selects
     and their values of one metric as samples.
     """
-    record, reading = every_eval_ever_record(results, row), page.reading
-    place = f"{_record_path(results, record)}_samples.jsonl"
+    record, reading = build_every_eval_ever_record(results, row), page.reading
+    place = f"{_build_record_path(results, record)}_samples.jsonl"
     lines = []
     for one in reading.read(page.chosen):
         [answer], [value, *_others] = one.answers, one.values[column.metric]
         if math.isfinite(value):
-            sample = _instance_sample(
+            sample = _build_instance_sample(
                 one, answer, value, is_correct=bool(reading.is_best(value))
             )
             names = {name: record[name] for name in ("schema_version", "evaluation_id")}
             result = {
                 "evaluation_name": results.title,
-                "evaluation_result_id": _result_id(row, column),
+                "evaluation_result_id": _build_result_id(row, column),
             }
             lines.append(
                 {**names, "model_id": record["model_info"]["id"], **result, **sample}
@@ -187,11 +194,14 @@ def record_with_samples(
     }
     record["detailed_evaluation_results"] = facts
     return build_zip(
-        [(f"{_record_path(results, record)}.json", json_text(record)), (place, samples)]
+        [
+            (f"{_build_record_path(results, record)}.json", format_as_json(record)),
+            (place, samples),
+        ]
     )
 
 
-def _instance_sample(
+def _build_instance_sample(
     one: DisplayedInstance, answer: str, score: float, *, is_correct: bool
 ) -> dict[str, Any]:
     return {
@@ -212,13 +222,15 @@ def _instance_sample(
     }
 
 
-def _result_id(row: Row, column: Column) -> str:
+def _build_result_id(row: BoardRow, column: BoardScoreColumn) -> str:
     return f"{row.submission}/{column.name}"
 
 
-def every_eval_ever_record(results: ExportedResults, row: Row) -> dict[str, Any]:
+def build_every_eval_ever_record(
+    results: BoardRowsForExport, row: BoardRow
+) -> dict[str, Any]:
     phase, season = results.phase, results.task.season
-    model = f"{row.team_slug or row.kind}/{file_name(row.system)}"
+    model = f"{row.team_slug or row.kind}/{make_safe_file_name(row.system)}"
     at = f"{results.board.updated_at.timestamp():.6f}"
     return {
         "schema_version": EVERY_EVAL_EVER_VERSION,
@@ -230,7 +242,9 @@ def every_eval_ever_record(results: ExportedResults, row: Row) -> dict[str, Any]
             "source_type": "evaluation_run",
             "source_organization_name": str(season),
             "source_organization_url": results.address,
-            "evaluator_relationship": "third_party" if row.competes else "first_party",
+            "evaluator_relationship": "third_party"
+            if row.is_competing
+            else "first_party",
         },
         "eval_library": {
             "name": "citeboard",
@@ -248,12 +262,16 @@ def every_eval_ever_record(results: ExportedResults, row: Row) -> dict[str, Any]
                 **dict.fromkeys(("deployment_type", "model_availability"), "unknown"),
                 "kind": row.kind,
                 "submission": str(row.submission),
-                "page": results.address_of(row),
-                **({} if row.rank is None else {"rank": results.board.rank_of(row)}),
+                "page": results.build_address_of_row(row),
+                **(
+                    {}
+                    if row.rank is None
+                    else {"rank": results.board.format_rank_of_row(row)}
+                ),
             },
         },
         "evaluation_results": [
-            _result_record(results, row, column, cell, value)
+            _build_result_record(results, row, column, cell, value)
             for column, cell, value in results.numbers(row)
             # Omit measures without a direction, which the schema requires.
             if column.higher_is_better is not None
@@ -261,10 +279,14 @@ def every_eval_ever_record(results: ExportedResults, row: Row) -> dict[str, Any]
     }
 
 
-def _result_record(
-    results: ExportedResults, row: Row, column: Column, cell: Cell, value: float
+def _build_result_record(
+    results: BoardRowsForExport,
+    row: BoardRow,
+    column: BoardScoreColumn,
+    cell: ScoreCell,
+    value: float,
 ) -> dict[str, Any]:
-    score = results.score_of(row, column)
+    score = results.find_stored_score(row, column)
     unit = {1: "proportion", 100: "percent"}.get(int(column.scale))
     uncertainty: dict[str, Any] = {}
     if cell.low is not None and cell.high is not None:
@@ -276,7 +298,7 @@ def _result_record(
         samples = {"num_samples": score.n} if score else {}
         uncertainty = {"uncertainty": {"confidence_interval": interval, **samples}}
     return {
-        "evaluation_result_id": _result_id(row, column),
+        "evaluation_result_id": _build_result_id(row, column),
         "evaluation_name": results.title,
         "source_data": {
             "dataset_name": f"{results.task.season}, {results.task}",
@@ -285,7 +307,7 @@ def _result_record(
         },
         "metric_config": {
             "metric_id": f"citeboard.{column.metric}",
-            "metric_name": metric_label(column.metric),
+            "metric_name": display_name_of_metric(column.metric),
             **({"metric_unit": unit} if unit else {}),
             "lower_is_better": not column.higher_is_better,
             "additional_details": {"column_key": column.key},
@@ -298,7 +320,7 @@ def _result_record(
     }
 
 
-def board_as_hugging_face(results: ExportedResults, dataset: str = "") -> bytes:
+def board_as_hugging_face(results: BoardRowsForExport, dataset: str = "") -> bytes:
     """Return a file `.eval_results/NAME.yaml` for the model of each system, as the
     Hugging Face Hub requires.
 
@@ -309,7 +331,7 @@ def board_as_hugging_face(results: ExportedResults, dataset: str = "") -> bytes:
         or results.task.hub_dataset
         or f"{results.task.season.slug}/{results.task.slug}"
     )
-    name = file_name(
+    name = make_safe_file_name(
         f"{results.task.season.slug}-{results.task.slug}-{results.phase.slug}"
     )
     files = []
@@ -318,23 +340,28 @@ def board_as_hugging_face(results: ExportedResults, dataset: str = "") -> bytes:
             {
                 "dataset": {
                     "id": dataset,
-                    "task_id": hub_leaderboard_name(results.phase.split, column.metric),
+                    "task_id": build_hub_leaderboard_name(
+                        results.phase.split, column.metric
+                    ),
                 },
                 "value": value,
                 "date": row.submitted_at.isoformat(),
-                "source": {"url": results.address_of(row), "name": results.title},
+                "source": {
+                    "url": results.build_address_of_row(row),
+                    "name": results.title,
+                },
                 "notes": column.key,
             }
             for column, _, value in results.numbers(row)
         ]:
-            folder = (
-                f"{row.team_slug or row.kind}/{row.submission}-{file_name(row.system)}"
+            folder = f"{row.team_slug or row.kind}/{row.submission}-{make_safe_file_name(row.system)}"
+            files.append(
+                (f"{folder}/.eval_results/{name}.yaml", format_as_yaml(entries))
             )
-            files.append((f"{folder}/.eval_results/{name}.yaml", as_yaml(entries)))
     return build_zip(files)
 
 
-def board_as_ir_metadata(results: ExportedResults) -> bytes:
+def board_as_ir_metadata(results: BoardRowsForExport) -> bytes:
     """Return the metadata of each run in the format of https://www.ir-metadata.org.
 
     `tasks.submissions.ir_metadata` reads this format.
@@ -344,14 +371,18 @@ def board_as_ir_metadata(results: ExportedResults) -> bytes:
     files = []
     for row in rows:
         if not row.is_human:
-            description = runs[row.submission].description if row.says_who else ""
-            content = as_yaml(ir_metadata_of(results, row, description))
-            files.append((f"{row.submission}-{file_name(row.system)}.yaml", content))
+            description = (
+                runs[row.submission].description if row.may_show_team_texts else ""
+            )
+            content = format_as_yaml(build_ir_metadata(results, row, description))
+            files.append(
+                (f"{row.submission}-{make_safe_file_name(row.system)}.yaml", content)
+            )
     return build_zip(files)
 
 
-def ir_metadata_of(
-    results: ExportedResults, row: Row, description: str
+def build_ir_metadata(
+    results: BoardRowsForExport, row: BoardRow, description: str
 ) -> Mapping[str, Any]:
     season, board = results.task.season, results.board
     return {
@@ -364,7 +395,7 @@ def ir_metadata_of(
             if "code" in row.card
             else {}
         ),
-        **({RUN_CARD_KEY: dict(row.card)} if row.card else {}),
+        **({RUN_CARD_METADATA_KEY: dict(row.card)} if row.card else {}),
         "research goal": {
             "venue": {"name": str(season)},
             "evaluation": {
@@ -372,14 +403,18 @@ def ir_metadata_of(
                     column.key for column, _, _ in results.numbers(row)
                 ]
             },
-            "publication": {"url": row.card.get("paper") or results.address_of(row)},
+            "publication": {
+                "url": row.card.get("paper") or results.build_address_of_row(row)
+            },
         },
         "data": {
             "test collection": {
                 "name": f"{season}, {results.task}, {results.phase.split}",
                 "source": results.task_address,
                 **(
-                    {"qrels digest": f"{board.gold.digest_kind}:{board.gold.digest}"}
+                    {
+                        "qrels digest": f"{board.gold.public_digest_algorithm_slug}:{board.gold.digest}"
+                    }
                     if board.gold
                     else {}
                 ),
@@ -388,7 +423,7 @@ def ir_metadata_of(
     }
 
 
-def board_as_papers_with_code(results: ExportedResults) -> str:
+def board_as_papers_with_code(results: BoardRowsForExport) -> str:
     """Return the board as JSON in the format of the site Papers with Code.
 
     Format: https://github.com/paperswithcode/sota-extractor
@@ -419,7 +454,10 @@ def board_as_papers_with_code(results: ExportedResults) -> str:
                             "paper_date": f"{row.submitted_at:%Y-%m-%d}",
                             "code_links": [],
                             "model_links": [
-                                {"title": results.title, "url": results.address_of(row)}
+                                {
+                                    "title": results.title,
+                                    "url": results.build_address_of_row(row),
+                                }
                             ],
                             "metrics": {
                                 column.name: value
@@ -433,18 +471,18 @@ def board_as_papers_with_code(results: ExportedResults) -> str:
             }
         ],
     }
-    return json_text([table])
+    return format_as_json([table])
 
 
 BADGE_PADDING_PIXELS = 6
-#: BADGE_LETTER_WIDTH slightly exceeds the mean width of a character in pixels, at font size 11.
+#: BADGE_LETTER_WIDTH_PIXELS slightly exceeds the mean width of a character in pixels, at font size 11.
 #: The SVG scales each text to the resulting width.
-BADGE_LETTER_WIDTH = 6.4
+BADGE_LETTER_WIDTH_PIXELS = 6.4
 #: A badge truncates titles with more than MAX_BADGE_TITLE_LENGTH characters.
 MAX_BADGE_TITLE_LENGTH = 40
 
 
-def render_rank_badge(board: Board, row: Row | None) -> str:
+def render_rank_badge(board: Board, row: BoardRow | None) -> str:
     """Return an SVG badge with a text such as `rank 2–4 of 18 · 0.612 [0.581, 0.640] ·
     preliminary`.
 
@@ -461,16 +499,16 @@ def render_rank_badge(board: Board, row: Row | None) -> str:
         right = board.place_of(row)
         cell = row.scores.get(board.ranking.name) if board.ranking else None
         if cell is not None and board.ranking is not None:
-            number = shown(
+            number = format_score(
                 cell.value, board.ranking.scale, is_infinite=cell.is_infinite
             )
-            right = f"{right} · {number} {interval(cell.low, cell.high, board.ranking.scale)}".rstrip()
+            right = f"{right} · {number} {format_interval(cell.low, cell.high, board.ranking.scale)}".rstrip()
         if (
-            confirmation := confirmation_of(board)
+            confirmation := compute_confirmation_of_board(board)
         ) is not None and confirmation.is_preliminary:
             right += " · preliminary"
     widths = [
-        round(len(text) * BADGE_LETTER_WIDTH) + 2 * BADGE_PADDING_PIXELS
+        round(len(text) * BADGE_LETTER_WIDTH_PIXELS) + 2 * BADGE_PADDING_PIXELS
         for text in (left, right)
     ]
     whole, texts = sum(widths), zip((left, right), (0, widths[0]), widths, strict=True)
@@ -487,9 +525,9 @@ def render_rank_badge(board: Board, row: Row | None) -> str:
     return render_to_string("boards/badge.svg", facts)
 
 
-BOARD_FILE_WRITERS: Mapping[str, Callable[[ExportedResults], str | bytes]] = {
-    "csv": lambda b: board_as_csv(b.board, b.rows, team_figures_by_run(b.rows)),
-    "json": lambda b: board_as_json(b.board, b.rows, team_figures_by_run(b.rows)),
+BOARD_FILE_WRITERS: Mapping[str, Callable[[BoardRowsForExport], str | bytes]] = {
+    "csv": lambda b: board_as_csv(b.board, b.rows, load_team_figures_by_run(b.rows)),
+    "json": lambda b: board_as_json(b.board, b.rows, load_team_figures_by_run(b.rows)),
     "xlsx": board_as_xlsx,
     "tex": lambda b: board_as_latex(b.board, b.rows, b.choice),
     # The citation links to a snapshot of the board, so `save_cited_snapshot` stores a snapshot.
@@ -501,7 +539,7 @@ BOARD_FILE_WRITERS: Mapping[str, Callable[[ExportedResults], str | bytes]] = {
 }
 
 
-def board_file_response(results: ExportedResults, name: str) -> HttpResponse:
+def build_board_file_response(results: BoardRowsForExport, name: str) -> HttpResponse:
     """Return the board in the file format with this name. Raises Http404 if the query
     names an unknown column of the board.
     """
@@ -509,15 +547,15 @@ def board_file_response(results: ExportedResults, name: str) -> HttpResponse:
         content = BOARD_FILE_WRITERS[name](results)
     except UnknownColumn as unknown:
         raise Http404(str(unknown)) from unknown
-    return board_download_response(content, results.board, name)
+    return build_board_download_response(content, results.board, name)
 
 
-def board_download_response(
+def build_board_download_response(
     content: str | bytes, board: Board, suffix: str
 ) -> HttpResponse:
-    response = HttpResponse(content, content_type=content_type_of(suffix))
+    response = HttpResponse(content, content_type=find_content_type(suffix))
     name = f"{board.phase.task.season.slug}-{board.phase.task.slug}-{board.phase.slug}.{suffix}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
-    if is_public(board.phase):
+    if is_current_board_public(board.phase):
         response["Cache-Control"] = "no-cache"
     return response

@@ -8,53 +8,68 @@ from typing import Any
 
 from django.utils.safestring import SafeString, mark_safe
 
-from scoring.exchange.results import phase_slugs, site_address
+from scoring.exchange.results import (
+    build_absolute_site_address,
+    list_season_task_and_phase_slugs,
+)
 from tasks.models import Phase, Season, Task
-from tasks.seasons.cards import card
-from tasks.seasons.file.licences import spdx
+from tasks.seasons.cards import get_task_card
+from tasks.seasons.file.licences import normalise_spdx_expression
 
 JSON_LD_CONTENT_TYPE = "application/ld+json"
 
 
-def task_link_header(task: Task, released: Collection[Phase]) -> str:
+def build_task_link_header(task: Task, released: Collection[Phase]) -> str:
     where = (task.season.slug, task.slug)
     links = [
-        _link_header(site_address("task", *where), "cite-as"),
-        _link_header(
-            site_address("task-bib", *where), "describedby", "application/x-bibtex"
+        _format_link(build_absolute_site_address("task", *where), "cite-as"),
+        _format_link(
+            build_absolute_site_address("task-bib", *where),
+            "describedby",
+            "application/x-bibtex",
         ),
-        *_licence_links(task.season),
+        *_iterate_licence_links(task.season),
     ]
     if released:
-        links.append(_link_header("https://schema.org/Dataset", "type"))
+        links.append(_format_link("https://schema.org/Dataset", "type"))
         links.append(
-            _link_header(
-                site_address("croissant", *where), "describedby", JSON_LD_CONTENT_TYPE
+            _format_link(
+                build_absolute_site_address("croissant", *where),
+                "describedby",
+                JSON_LD_CONTENT_TYPE,
             )
         )
     links += [
-        _link_header(
-            site_address("inputs", *phase_slugs(phase)), "item", "application/zip"
+        _format_link(
+            build_absolute_site_address(
+                "inputs", *list_season_task_and_phase_slugs(phase)
+            ),
+            "item",
+            "application/zip",
         )
         for phase in released
     ]
     return ", ".join(links)
 
 
-def season_link_header(season: Season) -> str:
-    cite_as = _link_header(site_address("season", season.slug), "cite-as")
-    entry = _link_header(
-        site_address("season-bib", season.slug), "describedby", "application/x-bibtex"
+def build_season_link_header(season: Season) -> str:
+    cite_as = _format_link(
+        build_absolute_site_address("season", season.slug), "cite-as"
     )
-    return ", ".join([cite_as, entry, *_licence_links(season)])
+    entry = _format_link(
+        build_absolute_site_address("season-bib", season.slug),
+        "describedby",
+        "application/x-bibtex",
+    )
+    return ", ".join([cite_as, entry, *_iterate_licence_links(season)])
 
 
-def _licence_links(season: Season) -> Iterator[str]:
-    if address := licence_address(season.licence):
-        yield _link_header(address, "license")
+def _iterate_licence_links(season: Season) -> Iterator[str]:
+    if address := find_licence_address(season.licence):
+        yield _format_link(address, "license")
 
 
-def _link_header(address: str, relation: str, media_type: str = "") -> str:
+def _format_link(address: str, relation: str, media_type: str = "") -> str:
     return f'<{address}>; rel="{relation}"' + (
         f'; type="{media_type}"' if media_type else ""
     )
@@ -64,34 +79,38 @@ def _link_header(address: str, relation: str, media_type: str = "") -> str:
 HTML_JSON_ESCAPES = str.maketrans({sign: f"\\u{ord(sign):04x}" for sign in "<>&"})
 
 
-def data_set_json_for_page(task: Task, released: Collection[Phase]) -> SafeString:
-    text = json.dumps(describe_data_set(task, released), ensure_ascii=False)
+def build_data_set_json_for_page(task: Task, released: Collection[Phase]) -> SafeString:
+    text = json.dumps(build_data_set_description(task, released), ensure_ascii=False)
     return mark_safe(text.translate(HTML_JSON_ESCAPES))  # noqa: S308  (every sign that means something to HTML is escaped)
 
 
-def describe_data_set(task: Task, released: Collection[Phase]) -> dict[str, Any]:
+def build_data_set_description(
+    task: Task, released: Collection[Phase]
+) -> dict[str, Any]:
     season = task.season
     described = {
         "@context": "https://schema.org/",
         "@type": "Dataset",
         "name": f"{season}: {task}",
         "description": task.summary
-        or card(task).text.partition("\n\n")[0]
+        or get_task_card(task).text.partition("\n\n")[0]
         or str(task),
-        "url": site_address("task", season.slug, task.slug),
-        "license": licence_address(season.licence) or season.licence,
+        "url": build_absolute_site_address("task", season.slug, task.slug),
+        "license": find_licence_address(season.licence) or season.licence,
         "creator": {"@type": "Organization", "name": f"Organisers of {season}"},
         "isAccessibleForFree": True,
         "includedInDataCatalog": {
             "@type": "DataCatalog",
             "name": "Citeboard",
-            "url": site_address("home"),
+            "url": build_absolute_site_address("home"),
         },
         "distribution": [
             {
                 "@type": "DataDownload",
                 "name": f"Inputs of the split {phase.split}",
-                "contentUrl": site_address("inputs", *phase_slugs(phase)),
+                "contentUrl": build_absolute_site_address(
+                    "inputs", *list_season_task_and_phase_slugs(phase)
+                ),
                 "encodingFormat": "application/zip",
             }
             for phase in released
@@ -100,9 +119,9 @@ def describe_data_set(task: Task, released: Collection[Phase]) -> dict[str, Any]
     return {name: value for name, value in described.items() if value}
 
 
-ADDRESS = "https://spdx.org/licenses/{}.html"
+SPDX_LICENCE_ADDRESS = "https://spdx.org/licenses/{}.html"
 
 
-def licence_address(licence: str) -> str | None:
-    name = spdx(licence)
-    return ADDRESS.format(name) if name and " " not in name else None
+def find_licence_address(licence: str) -> str | None:
+    name = normalise_spdx_expression(licence)
+    return SPDX_LICENCE_ADDRESS.format(name) if name and " " not in name else None

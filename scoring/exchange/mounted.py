@@ -16,21 +16,21 @@ from django.utils import timezone
 
 from scoring.offline.verify import verify
 from scoring.offline.verify.files import (
-    CHECKSUMS,
-    SEASON,
-    existing,
+    CHECKSUMS_FILE_NAME,
+    SEASON_FILE_NAME,
+    find_archived_file,
     read_json,
     read_season,
 )
-from scoring.results.board.formatting import rank_text
+from scoring.results.board.formatting import format_rank
 
-MOUNTS_FOLDER = "archives"
-MOUNT, CONTENT = "mount.json", "content"
-_SLUG_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+MOUNTED_ARCHIVES_FOLDER_NAME = "archives"
+MOUNT_RECORD_FILE_NAME, CONTENT_FOLDER_NAME = "mount.json", "content"
+_ARCHIVE_SLUG_PATTERN = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 _BOARD_FILE_PATTERN = re.compile(r"boards/([A-Za-z0-9_-]{1,200})\.json")
 
 
-class MountRefused(Exception):
+class ArchiveMountRefused(Exception):
     pass
 
 
@@ -41,7 +41,7 @@ class MountedArchive:
 
     @property
     def content(self) -> Path:
-        return self.folder / CONTENT
+        return self.folder / CONTENT_FOLDER_NAME
 
     @cached_property
     def facts(self) -> dict[str, Any]:
@@ -49,7 +49,11 @@ class MountedArchive:
 
     @cached_property
     def mount(self) -> dict[str, Any]:
-        return dict(json.loads((self.folder / MOUNT).read_text(encoding="utf-8")))
+        return dict(
+            json.loads(
+                (self.folder / MOUNT_RECORD_FILE_NAME).read_text(encoding="utf-8")
+            )
+        )
 
     @property
     def title(self) -> str:
@@ -82,7 +86,7 @@ class MountedArchive:
         is_compared = content.get("compared", False)
         lines = [
             {
-                "rank": rank_text(
+                "rank": format_rank(
                     row["rank"],
                     row["rank_low"],
                     row["rank_high"],
@@ -91,7 +95,7 @@ class MountedArchive:
                 "system": str(row["system"]),
                 "team": str(row["team"] or row["kind"]),
                 "cells": [
-                    _score_cell_text(row["scores"].get(column)) for column in columns
+                    _format_score_cell(row["scores"].get(column)) for column in columns
                 ],
             }
             for row in content["rows"]
@@ -107,91 +111,103 @@ class MountedArchive:
 
     @cached_property
     def files(self) -> list[str]:
-        return sorted(_listed_file_names(self.content))
+        return sorted(_iterate_listed_file_names(self.content))
 
     def file(self, name: str) -> Path | None:
-        return existing(self.content, name) if name in self.files else None
+        return find_archived_file(self.content, name) if name in self.files else None
 
 
-def mounted_archives() -> list[MountedArchive]:
-    base = settings.DATA_DIR / MOUNTS_FOLDER
+def list_mounted_archives() -> list[MountedArchive]:
+    base = settings.DATA_DIR / MOUNTED_ARCHIVES_FOLDER_NAME
     mounts = (
         (MountedArchive(path.name, path) for path in base.iterdir())
         if base.is_dir()
         else ()
     )
     return sorted(
-        (one for one in mounts if (one.folder / MOUNT).is_file()),
+        (one for one in mounts if (one.folder / MOUNT_RECORD_FILE_NAME).is_file()),
         key=lambda one: one.slug,
     )
 
 
-def mounted_archive(slug: str) -> MountedArchive | None:
+def find_mounted_archive(slug: str) -> MountedArchive | None:
     return next(
-        (archive for archive in mounted_archives() if archive.slug == slug), None
+        (archive for archive in list_mounted_archives() if archive.slug == slug), None
     )
 
 
-def mount(archive: Path, slug: str = "") -> MountedArchive:
+def verify_and_mount_archive(archive: Path, slug: str = "") -> MountedArchive:
     """Verify the archive of a season and store a copy of the files.
 
-    Raises MountRefused if the archive is unsuitable, or InputRefused if the folder is
+    Raises ArchiveMountRefused if the archive is unsuitable, or InputRefused if the folder is
     not an archive of a season.
     """
     facts = read_season(archive)
     called = slug or str(facts["season"]["slug"])
-    if not _SLUG_PATTERN.fullmatch(called):
-        raise MountRefused(f"“{called}” is no slug; name another")
-    place = settings.DATA_DIR / MOUNTS_FOLDER / called
+    if not _ARCHIVE_SLUG_PATTERN.fullmatch(called):
+        raise ArchiveMountRefused(f"“{called}” is no slug; name another")
+    place = settings.DATA_DIR / MOUNTED_ARCHIVES_FOLDER_NAME / called
     if place.exists():
-        raise MountRefused(
+        raise ArchiveMountRefused(
             f"an archive is mounted as “{called}” already; name another slug, or unmount it"
         )
     checked = verify(archive)
     if checked.differing:
-        raise MountRefused(f"it does not hold: {checked.differing[0]}")
+        raise ArchiveMountRefused(f"it does not hold: {checked.differing[0]}")
     place.parent.mkdir(mode=0o700, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent) as scratch:
         whole = Path(scratch) / called
-        for name in (*_listed_file_names(archive), CHECKSUMS):
-            (whole / CONTENT / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(existing(archive, name), whole / CONTENT / name)
+        for name in (*_iterate_listed_file_names(archive), CHECKSUMS_FILE_NAME):
+            (whole / CONTENT_FOLDER_NAME / name).parent.mkdir(
+                parents=True, exist_ok=True
+            )
+            shutil.copyfile(
+                find_archived_file(archive, name), whole / CONTENT_FOLDER_NAME / name
+            )
         # To find errors before the archive becomes visible, read all its files.
         copy = MountedArchive(called, whole)
         try:
-            if SEASON not in copy.files or not copy.title:
-                raise MountRefused(
-                    f"its checksums do not name {SEASON}, or it has no title"
+            if SEASON_FILE_NAME not in copy.files or not copy.title:
+                raise ArchiveMountRefused(
+                    f"its checksums do not name {SEASON_FILE_NAME}, or it has no title"
                 )
             for name, _ in copy.boards:
                 copy.board(name)
         except (AttributeError, KeyError, TypeError, ValueError) as fault:
-            raise MountRefused(f"not as an archive is written: {fault!r}") from fault
+            raise ArchiveMountRefused(
+                f"not as an archive is written: {fault!r}"
+            ) from fault
         stated = {
             "mounted": timezone.now().isoformat(),
             "sha256": hashlib.sha256(
-                (whole / CONTENT / CHECKSUMS).read_bytes()
+                (whole / CONTENT_FOLDER_NAME / CHECKSUMS_FILE_NAME).read_bytes()
             ).hexdigest(),
             "verified": checked.summary()[-1],
             "unchecked": dict(checked.unchecked),
         }
-        (whole / MOUNT).write_text(json.dumps(stated), encoding="utf-8")
+        (whole / MOUNT_RECORD_FILE_NAME).write_text(
+            json.dumps(stated), encoding="utf-8"
+        )
         whole.rename(place)
     return MountedArchive(called, place)
 
 
 def unmount_archive(slug: str) -> None:
-    if (mount := mounted_archive(slug)) is None:
-        raise MountRefused(f"no archive is mounted as “{slug}”")
+    if (mount := find_mounted_archive(slug)) is None:
+        raise ArchiveMountRefused(f"no archive is mounted as “{slug}”")
     shutil.rmtree(mount.folder)
 
 
-def _listed_file_names(folder: Path) -> Iterator[str]:
-    for line in existing(folder, CHECKSUMS).read_text(encoding="utf-8").splitlines():
+def _iterate_listed_file_names(folder: Path) -> Iterator[str]:
+    for line in (
+        find_archived_file(folder, CHECKSUMS_FILE_NAME)
+        .read_text(encoding="utf-8")
+        .splitlines()
+    ):
         yield line.partition("  ")[2]
 
 
-def _score_cell_text(cell: Mapping[str, Any] | None) -> str:
+def _format_score_cell(cell: Mapping[str, Any] | None) -> str:
     if cell is None:
         return ""
     if cell["value"] is None:

@@ -12,67 +12,79 @@ from functools import cached_property, partial
 from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
 
-from citeboard.core.plain_text import plain
-from citeboard.core.query import PageParameters, switch_parameter
+from citeboard.core.plain_text import format_spreadsheet_cell
+from citeboard.core.query import PageParameters, declare_switch_parameter
 from citeboard.core.words import count_with_noun, join_names
 from citeboard.teams.models import Membership, User
-from scoring.exchange.citations import Citation, cite_board, cite_run
+from scoring.exchange.citations import (
+    Citation,
+    build_citation_of_board,
+    build_citation_of_run,
+)
 from scoring.exchange.figure_files import (
     IMAGE_CONTENT_TYPES,
-    image_formats,
+    list_image_formats,
     render_figure,
 )
-from scoring.exchange.paper_battles import PaperBattles, battles_of_season
-from scoring.exchange.report_figures import report_tables
-from scoring.exchange.results import as_yaml, build_zip, file_name
+from scoring.exchange.paper_battles import (
+    BattleBoardForPaper,
+    list_battle_boards_of_season,
+)
+from scoring.exchange.report_figures import build_season_report_tables
+from scoring.exchange.results import build_zip, format_as_yaml, make_safe_file_name
 from scoring.figures import Figure
 from scoring.results.board import exports
 from scoring.results.board.charts import (
-    class_heat_map,
-    fixed_classes_text,
-    ranking_chart,
-    tested_difference_text,
+    build_class_heat_map,
+    build_ranking_chart,
+    describe_best_and_worst_class,
+    describe_gold_determined_classes,
 )
-from scoring.results.board.confirming import confirmation_of
+from scoring.results.board.confirming import compute_confirmation_of_board
 from scoring.results.board.counting import count_runs_and_teams
 from scoring.results.board.differences import (
     MAX_HEAT_MAP_ROWS,
-    class_metrics_of,
-    class_table,
-    offered_dimensions,
+    build_scores_by_class_table,
+    list_metrics_with_class_values,
+    list_selectable_dimensions,
 )
 from scoring.results.board.formatting import (
-    dimension_label,
-    interval,
-    metric_label,
-    shown,
+    display_name_of_dimension,
+    display_name_of_metric,
+    format_interval,
+    format_score,
 )
-from scoring.results.board.leaders import class_leaders_of
-from scoring.results.board.manual_scores import team_figures_by_run
-from scoring.results.board.public_results import overall_ranking_of_season
-from scoring.results.board.standings import Board, Column, Row, compute_board
+from scoring.results.board.leaders import load_class_leaders
+from scoring.results.board.manual_scores import load_team_figures_by_run
+from scoring.results.board.public_results import load_overall_ranking_of_season
+from scoring.results.board.standings import (
+    Board,
+    BoardRow,
+    BoardScoreColumn,
+    compute_board,
+)
 from scoring.results.board.visibility import (
-    Visibility,
-    audience_of,
-    is_public,
+    BoardVisibility,
+    determine_audience,
+    is_current_board_public,
     shows_run_counts,
 )
-from tasks.gold.secrecy import with_embargoes
+from tasks.gold.secrecy import load_phases_with_embargoes
 from tasks.models import Organiser, Phase, Registration, Season
-from tasks.seasons.access import listed_entries, may_help
+from tasks.seasons.access import can_help_season, list_visible_entries
 
 PAPER_FILE_FORMATS = ("csv", "json", "tex", "bib", "md", "yml", *IMAGE_CONTENT_TYPES)
-#: The archive has PDF and PNG charts for the first MAX_BOARDS_CONVERTED boards, to save time.
-MAX_BOARDS_CONVERTED = 12
+#: The archive has PDF and PNG charts for the first MAX_BOARDS_WITH_CONVERTED_CHARTS boards, to save time.
+MAX_BOARDS_WITH_CONVERTED_CHARTS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaperParameters(PageParameters):
+class OverviewPaperQuery(PageParameters):
     """The query parameters of the overview paper. If ``for_everybody`` is True,
     organisers get only content that the public may see.
     """
 
-    for_everybody: bool = switch_parameter("as", "everybody", default=False)
+    for_everybody: bool = declare_switch_parameter("as", "everybody", default=False)
 
 
 @dataclass(frozen=True)
@@ -83,22 +95,22 @@ class PaperFile:
 
 
 @dataclass(frozen=True)
-class PaperPart:
+class OverviewPaperPart:
     title: str
     files: Sequence[PaperFile]
     board: Board | None = None
     classes: Sequence[tuple[str, Sequence[PaperFile]]] = ()
-    battles: PaperBattles | None = None
+    battles: BattleBoardForPaper | None = None
 
     @property
-    def every(self) -> list[PaperFile]:
+    def all_files(self) -> list[PaperFile]:
         return [*self.files, *(file for _, files in self.classes for file in files)]
 
     @property
     def is_hidden(self) -> bool:
         if self.battles is not None:
             return self.battles.is_hidden
-        return self.board is not None and not is_public(self.board.phase)
+        return self.board is not None and not is_current_board_public(self.board.phase)
 
 
 @dataclass(frozen=True)
@@ -108,7 +120,7 @@ class OverviewPaper:
 
     @classmethod
     def of(
-        cls, season: Season, viewer: object, query: PaperParameters
+        cls, season: Season, viewer: object, query: OverviewPaperQuery
     ) -> OverviewPaper:
         return cls.for_viewer(season, None if query.for_everybody else viewer)
 
@@ -117,7 +129,9 @@ class OverviewPaper:
         """Return the overview paper of a season with the content that the viewer may
         see. Organisers and their helpers also see content that is not public.
         """
-        return cls(season, viewer if may_help(viewer, season) else AnonymousUser())
+        return cls(
+            season, viewer if can_help_season(viewer, season) else AnonymousUser()
+        )
 
     @cached_property
     def boards(self) -> list[Board]:
@@ -125,53 +139,55 @@ class OverviewPaper:
             "task__season"
         )
         boards = []
-        for phase in with_embargoes(
+        for phase in load_phases_with_embargoes(
             phases.order_by("task__position", "task_id", "position", "opens")
         ):
-            audience = audience_of(phase, self.viewer)
+            audience = determine_audience(phase, self.viewer)
             for rules in phase.task.rules:
                 board = compute_board(phase, self.viewer, rules, audience=audience)
-                if board.visibility == Visibility.SCORES and board.rows:
+                if board.visibility == BoardVisibility.SCORES and board.rows:
                     boards.append(board)
         return boards
 
     @cached_property
-    def battles(self) -> list[PaperBattles]:
-        return battles_of_season(self.season, self.viewer)
+    def battles(self) -> list[BattleBoardForPaper]:
+        return list_battle_boards_of_season(self.season, self.viewer)
 
     @cached_property
-    def teams(self) -> list[Participant]:
-        return participants(self.season, self.viewer)
+    def teams(self) -> list[ParticipatingTeam]:
+        return list_participating_teams(self.season, self.viewer)
 
     @cached_property
-    def parts(self) -> list[PaperPart]:
+    def parts(self) -> list[OverviewPaperPart]:
         return [
-            self._season_part(),
-            *self._report_parts(),
-            *map(_board_part, self.boards),
-            *map(_battles_part, self.battles),
+            self._build_season_part(),
+            *self._iterate_report_parts(),
+            *map(_build_board_part, self.boards),
+            *map(_build_battles_part, self.battles),
         ]
 
     @property
     def files(self) -> Mapping[str, PaperFile]:
-        return {file.name: file for part in self.parts for file in part.every}
+        return {file.name: file for part in self.parts for file in part.all_files}
 
-    def _season_part(self) -> PaperPart:
+    def _build_season_part(self) -> OverviewPaperPart:
         season, teams, boards = self.season, self.teams, self.boards
 
-        def season_bibliography() -> str:
+        def build_season_bibliography() -> str:
             # Citations use the rule set that ranks the board, and store no snapshot.
             entries: dict[str, Citation] = {}
             for board in boards:
-                confirmation = confirmation_of(board)
+                confirmation = compute_confirmation_of_board(board)
                 entries.setdefault(
                     f"board {board.phase.pk}",
-                    cite_board(board, confirmation=confirmation),
+                    build_citation_of_board(board, confirmation=confirmation),
                 )
                 for row in board.systems:
-                    citation = cite_run(board, row, confirmation=confirmation)
+                    citation = build_citation_of_run(
+                        board, row, confirmation=confirmation
+                    )
                     entries.setdefault(f"run {row.submission}", citation)
-            return "\n".join(citation.bibtex for citation in entries.values())
+            return "\n".join(citation.bibtex_entry for citation in entries.values())
 
         texts: list[tuple[str, str, Callable[[], str]]] = [
             (
@@ -182,78 +198,82 @@ class OverviewPaper:
             (
                 "participants.csv",
                 _("Teams and their people, CSV"),
-                partial(participants_csv, teams),
+                partial(participants_as_csv, teams),
             ),
             (
                 "participants.tex",
                 _("Teams and their people, LaTeX"),
-                partial(participants_latex, season, teams),
+                partial(participants_as_latex, season, teams),
             ),
-            ("systems.bib", _("Boards and systems, BibTeX"), season_bibliography),
+            ("systems.bib", _("Boards and systems, BibTeX"), build_season_bibliography),
             (
                 "papers.yml",
                 _("The paper for the ACL Anthology, YAML"),
-                partial(acl_papers_yaml, season),
+                partial(build_acl_papers_yaml, season),
             ),
             (
                 "openreview.json",
                 _("The paper for OpenReview, JSON"),
-                partial(openreview_note_json, season),
+                partial(build_openreview_note_json, season),
             ),
         ]
         if season.shows_overall:
             table, label = (
-                overall_ranking_of_season(season),
+                load_overall_ranking_of_season(season),
                 _("All tasks together, %(form)s"),
             )
             texts += [
                 (
                     "overall.csv",
                     label % {"form": "CSV"},
-                    partial(exports.overall_ranking_csv, season, table),
+                    partial(exports.overall_ranking_as_csv, season, table),
                 ),
                 (
                     "overall.json",
                     label % {"form": "JSON"},
-                    partial(exports.overall_ranking_json, season, table),
+                    partial(exports.overall_ranking_as_json, season, table),
                 ),
                 (
                     "overall.tex",
                     label % {"form": "LaTeX"},
-                    partial(exports.overall_ranking_latex, season, table),
+                    partial(exports.overall_ranking_as_latex, season, table),
                 ),
             ]
-        return PaperPart(_("The season"), [PaperFile(*text) for text in texts])
+        return OverviewPaperPart(_("The season"), [PaperFile(*text) for text in texts])
 
-    def _report_parts(self) -> Iterator[PaperPart]:
+    def _iterate_report_parts(self) -> Iterator[OverviewPaperPart]:
         people, runs_it = (
             [team.people for team in self.teams],
-            may_help(self.viewer, self.season),
+            can_help_season(self.viewer, self.season),
         )
-        for table in report_tables(self.boards, people, has_countries=runs_it):
-            forms = (("csv", "CSV", table.csv), ("tex", "LaTeX", table.latex))
+        for table in build_season_report_tables(
+            self.boards, people, has_countries=runs_it
+        ):
+            forms = (("csv", "CSV", table.csv), ("tex", "LaTeX", table.as_latex))
             files = [
                 PaperFile(f"report/{table.name}.{form}", label, write)
                 for form, label, write in forms
             ]
             for end, chart in table.charts.items():
-                files += _chart_files(
+                files += _build_chart_files(
                     f"report-{table.name}{end}",
                     lambda chart=chart: chart,  # type: ignore[misc]
                 )
-            yield PaperPart(f"{_('For the report')}: {_(table.title)}", files)
+            yield OverviewPaperPart(f"{_('For the report')}: {_(table.title)}", files)
 
     def archive(
         self, tell: Callable[[float, str], object] = lambda share, doing: None
     ) -> bytes:
         """Return the files of the overview paper as a zip archive. ``tell`` is called
         with the completed share of the archive and a description of the current step.
-        Raises ConverterBusy.
+        Raises FigureConverterBusy.
 
         The archive has PDF and PNG files only for the charts of the first boards, and
         SVG files for all other charts.
         """
-        first = map(_board_file_stem, self.boards[:MAX_BOARDS_CONVERTED])
+        first = map(
+            _make_board_file_stem, self.boards[:MAX_BOARDS_WITH_CONVERTED_CHARTS]
+        )
         converted = {
             f"figures/{name}.{form}" for name in first for form in IMAGE_CONTENT_TYPES
         }
@@ -265,129 +285,139 @@ class OverviewPaper:
             or file.name in converted
         ]
 
-        def archive_contents() -> Iterator[tuple[str, str | bytes]]:
+        def iterate_archive_contents() -> Iterator[tuple[str, str | bytes]]:
             for place, file in enumerate(chosen):
                 tell(place / len(chosen), f"writing file {place + 1} of {len(chosen)}")
                 yield file.name, file.written()
 
-        return build_zip(archive_contents())
+        return build_zip(iterate_archive_contents())
 
 
-def _board_file_stem(board: Board) -> str:
+def _make_board_file_stem(board: Board) -> str:
     phase = board.phase
     return f"{phase.task.slug}-{phase.slug}-{board.rules}"
 
 
-def _board_part(board: Board) -> PaperPart:
-    name, rows = _board_file_stem(board), board.rows
+def _build_board_part(board: Board) -> OverviewPaperPart:
+    name, rows = _make_board_file_stem(board), board.rows
     phase = board.phase
     files = [
         PaperFile(
             f"boards/{name}.csv",
             "CSV",
-            lambda: exports.board_as_csv(board, rows, team_figures_by_run(rows)),
+            lambda: exports.board_as_csv(board, rows, load_team_figures_by_run(rows)),
         ),
         PaperFile(
             f"boards/{name}.json",
             "JSON",
-            lambda: exports.board_as_json(board, rows, team_figures_by_run(rows)),
+            lambda: exports.board_as_json(board, rows, load_team_figures_by_run(rows)),
         ),
         PaperFile(
             f"boards/{name}.tex", "LaTeX", lambda: exports.board_as_latex(board, rows)
         ),
     ]
-    if (chart := ranking_chart(board)) is not None:
-        files += _chart_files(name, lambda: chart)
+    if (chart := build_ranking_chart(board)) is not None:
+        files += _build_chart_files(name, lambda: chart)
     title = _("%(task)s, %(phase)s, rules %(rules)s")
     title %= {"task": phase.task, "phase": phase, "rules": board.rules}
-    return PaperPart(title, files, board, list(_class_score_files(board, name)))
+    return OverviewPaperPart(
+        title, files, board, list(_iterate_class_score_files(board, name))
+    )
 
 
-def _battles_part(battles: PaperBattles) -> PaperPart:
+def _build_battles_part(battles: BattleBoardForPaper) -> OverviewPaperPart:
     stem = f"battles/{battles.name}"
     files = [
         PaperFile(f"{stem}.csv", "CSV", battles.board.as_csv),
         PaperFile(f"{stem}.json", "JSON", battles.as_json),
         PaperFile(f"{stem}.tex", "LaTeX", battles.as_latex),
     ]
-    return PaperPart(battles.title, files, battles=battles)
+    return OverviewPaperPart(battles.title, files, battles=battles)
 
 
-def _class_score_files(
+def _iterate_class_score_files(
     board: Board, name: str
 ) -> Iterator[tuple[str, list[PaperFile]]]:
-    if not (dimensions := offered_dimensions(board)):
+    if not (dimensions := list_selectable_dimensions(board)):
         return
     of_runs = board.with_first_runs_only
     view = replace(of_runs, rows=of_runs.systems)
     yield (
         _("All classes and metrics"),
         [
-            PaperFile(f"classes/{name}.csv", "CSV", partial(exports.classes_csv, view)),
             PaperFile(
-                f"classes/{name}.json", "JSON", partial(exports.classes_json, view)
+                f"classes/{name}.csv", "CSV", partial(exports.class_scores_as_csv, view)
+            ),
+            PaperFile(
+                f"classes/{name}.json",
+                "JSON",
+                partial(exports.class_scores_as_json, view),
             ),
         ],
     )
     for dimension in dimensions:
-        metrics = class_metrics_of(view, dimension)
+        metrics = list_metrics_with_class_values(view, dimension)
         ranking = board.ranking.metric if board.ranking else ""
         metric = ranking if ranking in metrics else next(iter(metrics), "")
         if metric:
-            stem = f"{name}-{file_name(dimension)}"
+            stem = f"{name}-{make_safe_file_name(dimension)}"
             label = _("%(metric)s by %(dimension)s")
             label %= {
-                "metric": metric_label(metric, view.phase.task.task_type),
-                "dimension": dimension_label(dimension),
+                "metric": display_name_of_metric(metric, view.phase.task.task_type),
+                "dimension": display_name_of_dimension(dimension),
             }
 
             def class_scores_latex(
                 dimension: str = dimension, metric: str = metric
             ) -> str:
-                classes = class_table(view, view.rows, dimension, metric)
-                return exports.classes_latex(
-                    view, classes, class_leaders_of(view, dimension, metric).significant
+                classes = build_scores_by_class_table(
+                    view, view.rows, dimension, metric
+                )
+                return exports.class_table_as_latex(
+                    view,
+                    classes,
+                    load_class_leaders(view, dimension, metric).significant,
                 )
 
             def class_scores_chart(
                 dimension: str = dimension, metric: str = metric
             ) -> Figure:
-                classes = class_table(
+                classes = build_scores_by_class_table(
                     view, view.rows[:MAX_HEAT_MAP_ROWS], dimension, metric
                 )
-                leaders = class_leaders_of(view, dimension, metric).among(
+                leaders = load_class_leaders(view, dimension, metric).limit_to_classes(
                     {name.label for name in classes.classes}
                 )
-                return class_heat_map(classes, leaders.significant)
+                return build_class_heat_map(classes, leaders.significant)
 
             yield (
                 label,
                 [
                     PaperFile(f"classes/{stem}.tex", "LaTeX", class_scores_latex),
-                    *_chart_files(stem, class_scores_chart),
+                    *_build_chart_files(stem, class_scores_chart),
                 ],
             )
 
 
-def _chart_files(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
+def _build_chart_files(stem: str, figure: Callable[[], Figure]) -> list[PaperFile]:
     return [
         PaperFile(
             f"figures/{stem}.{form}",
             f"chart, {form.upper()}",
             lambda form=form: render_figure({stem: figure()}, f"{stem}.{form}"),  # type: ignore[misc]
         )
-        for form in image_formats()
+        for form in list_image_formats()
     ]
 
 
 #: Markdown gives these punctuation characters a special meaning.
-_MARKDOWN_CHARACTERS = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
-#: A sentence names at most MAX_SYSTEMS_NAMED systems, and gives the number of further systems.
-MAX_SYSTEMS_NAMED = 8
+_MARKDOWN_CHARACTERS_PATTERN = re.compile(r"([\\`*_{}\[\]<>()#+!|~&-])")
+#: A sentence names at most MAX_SYSTEMS_NAMED_IN_SUMMARY systems, and gives the number of further systems.
+MAX_SYSTEMS_NAMED_IN_SUMMARY = 8
 
 
 def summarise_results(
-    season: Season, boards: Sequence[Board], battles: Sequence[PaperBattles] = ()
+    season: Season, boards: Sequence[Board], battles: Sequence[BattleBoardForPaper] = ()
 ) -> str:
     """Return a text that summarises the results of the season. The caller must check
     that the reader may see the scores of all ``boards``.
@@ -422,30 +452,29 @@ def summarise_results(
             parts.append("The board is empty.")
             continue
         gold = f", gold v{board.gold.number}" if board.gold else ""
-        parts.append(
-            f"Ranked by {_escape_markdown(metric_label(ranking.metric, phase.task.task_type))}{gold}."
-        )
-        if confirmation := confirmation_of(board):
+        metric_name = display_name_of_metric(ranking.metric, phase.task.task_type)
+        parts.append(f"Ranked by {_escape_markdown(metric_name)}{gold}.")
+        if confirmation := compute_confirmation_of_board(board):
             parts.append(f"Results are {confirmation.words}.")
         parts += [
-            *_first_rank_sentences(board),
-            *_baseline_sentences(board),
-            *_class_sentences(board, ranking),
+            *_iterate_first_rank_sentences(board),
+            *_iterate_baseline_sentences(board),
+            *_iterate_class_sentences(board, ranking),
         ]
     for own in battles:
         parts.append(
             f"## {_escape_markdown(str(own.phase.task))}, {_escape_markdown(str(own.phase))}, battles"
         )
         parts += [
-            own.extent,
-            f"May be first: {_escape_markdown(join_names(own.may_be_first))}.",
+            own.battle_count_sentence,
+            f"May be first: {_escape_markdown(join_names(own.systems_that_may_be_first))}.",
         ]
     if not boards and not battles:
         parts.append("No board shows its scores.")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _first_rank_sentences(board: Board) -> Iterator[str]:
+def _iterate_first_rank_sentences(board: Board) -> Iterator[str]:
     if not board.best:
         yield "No run of a team is ranked."
         return
@@ -453,11 +482,11 @@ def _first_rank_sentences(board: Board) -> Iterator[str]:
     verb = "has" if len(board.best) == 1 else "have"
     best = join_names(
         [
-            f"{_system_and_team(row)} with {_score_with_interval(board, row)}"
+            f"{_format_system_and_team(row)} with {_format_score_with_interval(board, row)}"
             for row in board.best
         ]
     )
-    is_sure = len(board.may_be_first) == 1
+    is_sure = len(board.rows_that_may_be_first) == 1
     place = "is first" if is_sure else f"{verb} the best value"
     yield f"Of {count_with_noun(ranked, 'ranked run')} {best} {place}."
     if verdict := board.verdict:
@@ -468,11 +497,16 @@ def _first_rank_sentences(board: Board) -> Iterator[str]:
             yield "Significance has not been computed yet."
         return
     best_runs = {row.submission for row in board.best}
-    if others := [row for row in board.may_be_first if row.submission not in best_runs]:
-        names = [_system_and_team(row) for row in others[:MAX_SYSTEMS_NAMED]]
+    if others := [
+        row for row in board.rows_that_may_be_first if row.submission not in best_runs
+    ]:
+        names = [
+            _format_system_and_team(row)
+            for row in others[:MAX_SYSTEMS_NAMED_IN_SUMMARY]
+        ]
         rest = (
-            [count_with_noun(len(others) - MAX_SYSTEMS_NAMED, "other")]
-            if len(others) > MAX_SYSTEMS_NAMED
+            [count_with_noun(len(others) - MAX_SYSTEMS_NAMED_IN_SUMMARY, "other")]
+            if len(others) > MAX_SYSTEMS_NAMED_IN_SUMMARY
             else []
         )
         yield f"May be first as well: {join_names([*names, *rest])}."
@@ -481,7 +515,7 @@ def _first_rank_sentences(board: Board) -> Iterator[str]:
         yield f"{verb} significantly better than every other ranked run."
 
 
-def _baseline_sentences(board: Board) -> Iterator[str]:
+def _iterate_baseline_sentences(board: Board) -> Iterator[str]:
     if baselines := [
         row for row in board.rows if row.is_baseline and row.value is not None
     ]:
@@ -493,27 +527,31 @@ def _baseline_sentences(board: Board) -> Iterator[str]:
         )
         better = sum(value > (best.value or 0.0) for value in ranked)
         yield (
-            f"The best baseline is {_escape_markdown(best.system)} with {_score_with_interval(board, best)}; "
+            f"The best baseline is {_escape_markdown(best.system)} "
+            f"with {_format_score_with_interval(board, best)}; "
             f"{count_with_noun(better, 'ranked run')} {'is' if better == 1 else 'are'} better."
         )
     for row in board.rows:
         if row.is_human:
-            yield f"The human line is {_score_with_interval(board, row)}."
+            yield f"The human line is {_format_score_with_interval(board, row)}."
 
 
-def _class_sentences(board: Board, ranking: Column) -> Iterator[str]:
+def _iterate_class_sentences(board: Board, ranking: BoardScoreColumn) -> Iterator[str]:
     board = board.with_first_runs_only
     systems = [row for row in board.systems if row.rank is not None] or board.systems
-    for dimension in offered_dimensions(board):
-        if ranking.metric not in class_metrics_of(board, dimension):
+    for dimension in list_selectable_dimensions(board):
+        if ranking.metric not in list_metrics_with_class_values(board, dimension):
             continue
-        table = class_table(board, systems, dimension, ranking.metric)
+        table = build_scores_by_class_table(board, systems, dimension, ranking.metric)
         if table.is_tested:
-            if (
-                words
-                := f"{fixed_classes_text(table)} {tested_difference_text(table)}".strip()
-            ):
-                yield f"By {_escape_markdown(dimension_label(dimension))}: {_escape_markdown(words)}"
+            if words := (
+                f"{describe_gold_determined_classes(table)} "
+                f"{describe_best_and_worst_class(table)}"
+            ).strip():
+                yield (
+                    f"By {_escape_markdown(display_name_of_dimension(dimension))}: "
+                    f"{_escape_markdown(words)}"
+                )
             continue
         means = [
             (mean, name)
@@ -523,35 +561,35 @@ def _class_sentences(board: Board, ranking: Column) -> Iterator[str]:
         if len(means) < 2 or table.higher_is_better is None:
             continue
         means.sort(key=lambda part: part[0], reverse=not table.higher_is_better)
-        name = _escape_markdown(dimension_label(dimension))
+        name = _escape_markdown(display_name_of_dimension(dimension))
         over = f"By {name}, over {count_with_noun(len(systems), 'system')}"
         ends = [
             f"{word} {_escape_markdown(name.label)} "
-            f"(mean {shown(mean, table.scale)} on {name.support} of the gold)"
+            f"(mean {format_score(mean, table.scale)} on {name.support} of the gold)"
             for word, (mean, name) in (("hardest", means[0]), ("easiest", means[-1]))
         ]
         yield f"{over}: {', '.join(ends)}."
 
 
-def _system_and_team(row: Row) -> str:
+def _format_system_and_team(row: BoardRow) -> str:
     return f"{_escape_markdown(row.system)} of {_escape_markdown(row.display_name)}"
 
 
-def _score_with_interval(board: Board, row: Row) -> str:
+def _format_score_with_interval(board: Board, row: BoardRow) -> str:
     ranking = board.ranking
     cell = row.scores.get(ranking.name) if ranking else None
     if ranking is None or cell is None:
         return "no value"
-    value = shown(cell.value, ranking.scale, is_infinite=cell.is_infinite)
-    ends = interval(cell.low, cell.high, ranking.scale)
+    value = format_score(cell.value, ranking.scale, is_infinite=cell.is_infinite)
+    ends = format_interval(cell.low, cell.high, ranking.scale)
     return f"{value} ({ends})" if ends else value
 
 
 def _escape_markdown(text: str) -> str:
-    return _MARKDOWN_CHARACTERS.sub(r"\\\1", " ".join(text.split()))
+    return _MARKDOWN_CHARACTERS_PATTERN.sub(r"\\\1", " ".join(text.split()))
 
 
-PARTICIPANT_COLUMNS = (
+PARTICIPANT_CSV_COLUMNS = (
     "team",
     "team_name",
     "members",
@@ -563,7 +601,7 @@ PARTICIPANT_COLUMNS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Participant:
+class ParticipatingTeam:
     slug: str
     name: str
     members: int
@@ -579,19 +617,19 @@ class Participant:
         )
 
     @property
-    def unnamed(self) -> int:
+    def unnamed_member_count(self) -> int:
         return self.members - len(self.people)
 
 
-def participants(season: Season, viewer: object) -> list[Participant]:
-    entries = list(listed_entries(viewer, season).approved().marked())
+def list_participating_teams(season: Season, viewer: object) -> list[ParticipatingTeam]:
+    entries = list(list_visible_entries(viewer, season).approved().marked())
     teams = [entry.team_id for entry in entries]
     memberships = Membership.objects.filter(team__in=teams).select_related("user")
     members: dict[int, list[User]] = {team: [] for team in teams}
     for membership in memberships.order_by("joined_at", "pk"):
         members[membership.team_id].append(membership.user)
     return [
-        Participant(
+        ParticipatingTeam(
             slug=entry.team.slug,
             name=entry.team.name,
             members=len(members[entry.team_id]),
@@ -606,23 +644,26 @@ def participants(season: Season, viewer: object) -> list[Participant]:
     ]
 
 
-def participants_csv(teams: Sequence[Participant]) -> str:
+def participants_as_csv(teams: Sequence[ParticipatingTeam]) -> str:
     lines = []
     for team in teams:
         facts = [
             team.slug,
-            plain(team.name),
+            format_spreadsheet_cell(team.name),
             team.members,
             "yes" if team.has_organiser else "",
         ]
         people = [
             (person.name, person.affiliation, person.orcid) for person in team.people
         ]
-        lines += [[*facts, *map(plain, person)] for person in people or [("", "", "")]]
-    return exports.csv_text(PARTICIPANT_COLUMNS, *lines)
+        lines += [
+            [*facts, *map(format_spreadsheet_cell, person)]
+            for person in people or [("", "", "")]
+        ]
+    return exports.format_as_csv(PARTICIPANT_CSV_COLUMNS, *lines)
 
 
-def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
+def participants_as_latex(season: Season, teams: Sequence[ParticipatingTeam]) -> str:
     """Return the participants of a season as LaTeX, for example `* Ada Lovelace, Bo Li
     and 2 others`.
 
@@ -632,29 +673,31 @@ def participants_latex(season: Season, teams: Sequence[Participant]) -> str:
     for team in teams:
         names = ", ".join(person.name for person in team.people)
         others = (
-            count_with_noun(team.unnamed, "other" if names else "member")
-            if team.unnamed
+            count_with_noun(team.unnamed_member_count, "other" if names else "member")
+            if team.unnamed_member_count
             else ""
         )
         members = f"{names} and {others}" if names and others else names or others
         mark = "* " if team.has_organiser else ""
         lines.append([team.name, mark + members, "; ".join(team.affiliations)])
     heads = ["Team", "Members", "Affiliations"]
-    tabular = exports.latex_tabular([f"{season}: teams"], "lp{6cm}p{6cm}", heads, lines)
+    tabular = exports.format_latex_tabular(
+        [f"{season}: teams"], "lp{6cm}p{6cm}", heads, lines
+    )
     caption = f"Teams of {season}. Named are the members who agreed to it"
     caption += (
         "; * with an organiser of the season."
         if any(team.has_organiser for team in teams)
         else "."
     )
-    return exports.latex_table(tabular, caption, f"{season.slug}-teams")
+    return exports.format_latex_table(tabular, caption, f"{season.slug}-teams")
 
 
-def paper_title(season: Season) -> str:
+def build_paper_title(season: Season) -> str:
     return f"Overview of {season}"
 
 
-def overview_paper_authors(season: Season) -> list[User]:
+def list_overview_paper_authors(season: Season) -> list[User]:
     """Return the authors of the overview paper, who are the organisers named on the
     public page of the season.
     """
@@ -664,13 +707,13 @@ def overview_paper_authors(season: Season) -> list[User]:
     return [organiser.user for organiser in found.order_by("pk")]
 
 
-def acl_papers_yaml(season: Season) -> str:
+def build_acl_papers_yaml(season: Season) -> str:
     """Return the `papers.yml` of https://github.com/rycolab/aclpub2.
 
     The last word of an author's name becomes the last name.
     """
     authors = []
-    for person in overview_paper_authors(season):
+    for person in list_overview_paper_authors(season):
         first, _space, last = str(person).rpartition(" ")
         facts = {"institution": person.affiliation, "orcid": person.orcid}
         given = {name: value for name, value in facts.items() if value}
@@ -679,23 +722,23 @@ def acl_papers_yaml(season: Season) -> str:
         "id": 1,
         "authors": authors,
         "file": f"{season.slug}.pdf",
-        "title": paper_title(season),
+        "title": build_paper_title(season),
     }
-    return as_yaml([{**paper, "abstract": season.summary}])
+    return format_as_yaml([{**paper, "abstract": season.summary}])
 
 
-def openreview_note_json(season: Season) -> str:
+def build_openreview_note_json(season: Season) -> str:
     """Return the JSON content of a paper submission for version 2 of the OpenReview
     API, without author ids.
     """
     content = {
-        "title": paper_title(season),
-        "authors": [str(person) for person in overview_paper_authors(season)],
+        "title": build_paper_title(season),
+        "authors": [str(person) for person in list_overview_paper_authors(season)],
         "keywords": ["shared task", "citation research", *map(str, season.tasks.all())],
         "abstract": season.summary,
     }
     return (
-        exports.json_text(
+        exports.format_as_json(
             {"content": {name: {"value": value} for name, value in content.items()}}
         )
         + "\n"

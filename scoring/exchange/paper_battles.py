@@ -8,18 +8,22 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from citeboard.core.words import count_with_noun
-from scoring.metrics.base import finite
+from scoring.metrics.base import finite_or_none
 from scoring.results.board import exports
-from scoring.results.board.battles import BattleBoard, battle_board_for
-from scoring.results.board.formatting import interval, rank_range_text, shown
+from scoring.results.board.battles import BattleBoard, load_battle_board_for_audience
+from scoring.results.board.formatting import (
+    format_interval,
+    format_rank_range,
+    format_score,
+)
 from scoring.results.board.visibility import (
     Audience,
-    Visibility,
-    audience_of,
-    visibility_of_battles,
+    BoardVisibility,
+    determine_audience,
+    determine_battle_board_visibility,
 )
-from scoring.stats.resampling import Bounds
-from tasks.gold.secrecy import with_embargoes
+from scoring.stats.resampling import IntervalBounds
+from tasks.gold.secrecy import load_phases_with_embargoes
 from tasks.models import Phase, Season
 
 BATTLE_COLUMN_HEADS = (
@@ -34,7 +38,7 @@ BATTLE_COLUMN_HEADS = (
 
 
 @dataclass(frozen=True)
-class PaperBattles:
+class BattleBoardForPaper:
     """The board of battles (pairwise judgements) of a phase, with the content that the
     viewer may see.
     """
@@ -57,42 +61,42 @@ class PaperBattles:
     @property
     def is_hidden(self) -> bool:
         """Return True if only organisers may see the board of battles."""
-        visibility = visibility_of_battles(self.phase, Audience.PUBLIC)
-        is_shown = visibility == Visibility.SCORES and not self.phase.is_frozen()
+        visibility = determine_battle_board_visibility(self.phase, Audience.PUBLIC)
+        is_shown = visibility == BoardVisibility.SCORES and not self.phase.is_frozen()
         return not (is_shown and self.phase.task.season.is_public)
 
     def as_json(self) -> str:
-        return exports.json_text(self.board.facts) + "\n"
+        return exports.format_as_json(self.board.facts) + "\n"
 
     def as_latex(self) -> str:
         phase, board = self.phase, self.board.board
         title = f"{phase.task.season}: {phase.task}, {phase}, battles"
-        tabular = exports.latex_tabular(
-            [title], "rllrlrl", BATTLE_COLUMN_HEADS, self._table_lines()
+        tabular = exports.format_latex_tabular(
+            [title], "rllrlrl", BATTLE_COLUMN_HEADS, self._iterate_table_rows()
         )
         order = (
             "Strengths are those of Bradley and Terry, a tie as half a win for each."
             if board.by_strength
             else "No finite strengths exist; shares of wins order the systems."
         )
-        caption = f"{title}. {self.extent} {order}"
-        return exports.latex_table(
+        caption = f"{title}. {self.battle_count_sentence} {order}"
+        return exports.format_latex_table(
             tabular, caption, f"{phase.task.slug}-{phase.slug}-battles"
         )
 
-    def _table_lines(self) -> Iterator[Sequence[str]]:
+    def _iterate_table_rows(self) -> Iterator[Sequence[str]]:
         for line in self.board.lines:
             own = line.standing
             yield [
-                rank_range_text(own.first, own.last),
+                format_rank_range(own.first, own.last),
                 own.system,
                 line.team,
-                *_value_and_interval_cells(own.strength, own.strength_bounds),
-                *_value_and_interval_cells(own.share, own.share_bounds),
+                *_format_value_and_interval(own.strength, own.strength_bounds),
+                *_format_value_and_interval(own.share, own.share_bounds),
             ]
 
     @property
-    def extent(self) -> str:
+    def battle_count_sentence(self) -> str:
         board = self.board.board
         judges = len({own.judge for own in self.board.battles})
         battles, topics = (
@@ -102,15 +106,21 @@ class PaperBattles:
         return f"{battles.capitalize()} on {topics}, by {count_with_noun(judges, 'judge')}."
 
     @property
-    def may_be_first(self) -> list[str]:
+    def systems_that_may_be_first(self) -> list[str]:
         return [own.system for own in self.board.board.standings if own.first == 1]
 
 
-def _value_and_interval_cells(value: float, bounds: Bounds | None) -> tuple[str, str]:
-    return shown(finite(value)), interval(*(bounds or (None, None)))
+def _format_value_and_interval(
+    value: float, bounds: IntervalBounds | None
+) -> tuple[str, str]:
+    return format_score(finite_or_none(value)), format_interval(
+        *(bounds or (None, None))
+    )
 
 
-def battles_of_season(season: Season, viewer: object) -> list[PaperBattles]:
+def list_battle_boards_of_season(
+    season: Season, viewer: object
+) -> list[BattleBoardForPaper]:
     """Return the published boards of battles (pairwise judgements) in a season that the
     viewer may see, in the order of tasks and phases.
     """
@@ -125,7 +135,7 @@ def battles_of_season(season: Season, viewer: object) -> list[PaperBattles]:
         .order_by("task__position", "task_id", "position", "opens")
     )
     boards = (
-        battle_board_for(phase, audience_of(phase, viewer))
-        for phase in with_embargoes(phases)
+        load_battle_board_for_audience(phase, determine_audience(phase, viewer))
+        for phase in load_phases_with_embargoes(phases)
     )
-    return [PaperBattles(board) for board in boards if board is not None]
+    return [BattleBoardForPaper(board) for board in boards if board is not None]

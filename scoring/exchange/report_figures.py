@@ -14,29 +14,29 @@ from django.db.models import Count, Min
 from django.db.models.functions import TruncDate
 from django.utils.translation import gettext as _, gettext_noop
 
-from citeboard.core.plain_text import plain
+from citeboard.core.plain_text import format_spreadsheet_cell
 from citeboard.teams.models import User
 from scoring.figures import (
     Axis,
-    Dots,
+    DotPlot,
     Figure,
-    Measured,
-    Point,
+    FigureValue,
     PointSeries,
-    Scatter,
-    Series,
+    ScatterPlot,
+    ScatterPoint,
+    ValueSeries,
 )
 from scoring.results.board import exports
-from scoring.results.board.charts import MAX_CHART_ROWS, score_axis
-from scoring.results.board.formatting import metric_label, shown
+from scoring.results.board.charts import MAX_CHART_ROWS, build_score_axis
+from scoring.results.board.formatting import display_name_of_metric, format_score
 from scoring.results.board.standings import Board
 from scoring.results.board.visibility import shows_run_counts
 from tasks.models import Submission
-from tasks.models.run_cards import CARD_FIELDS
+from tasks.models.run_cards import RUN_CARD_FIELDS
 
 
 @dataclass(frozen=True)
-class ReportTable:
+class SeasonReportTable:
     """A table of the report.
 
     The CSV and LaTeX tables are in English. The keys of ``charts`` are suffixes of the
@@ -50,24 +50,33 @@ class ReportTable:
     charts: Mapping[str, Figure]
 
     def csv(self) -> str:
-        return exports.csv_text(
-            self.heads, *([plain(str(cell)) for cell in line] for line in self.lines)
+        return exports.format_as_csv(
+            self.heads,
+            *(
+                [format_spreadsheet_cell(str(cell)) for cell in line]
+                for line in self.lines
+            ),
         )
 
-    def latex(self) -> str:
+    def as_latex(self) -> str:
         heads = [head.replace("_", " ").capitalize() for head in self.heads]
         places = "".join(
             "r" if isinstance(cell, int) else "l" for cell in self.lines[0]
         )
-        tabular = exports.latex_tabular(
+        tabular = exports.format_latex_tabular(
             [self.title], places, heads, [map(str, line) for line in self.lines]
         )
-        return exports.latex_table(tabular, f"{self.title}.", f"report-{self.name}")
+        return exports.format_latex_table(
+            tabular, f"{self.title}.", f"report-{self.name}"
+        )
 
 
-#: For each user field in COUNTED_USER_FIELDS, the report has a table with the number of each value.
-COUNTED_USER_FIELDS = {"affiliation": "affiliations", "country": "countries"}
-PARTICIPATION_TITLES = {
+#: For each user field in TABLE_NAMES_BY_COUNTED_USER_FIELD, the report has a table that counts each value.
+TABLE_NAMES_BY_COUNTED_USER_FIELD = {
+    "affiliation": "affiliations",
+    "country": "countries",
+}
+PARTICIPATION_TABLE_TITLES = {
     "affiliation": gettext_noop(
         "Participation by affiliation, as members who agreed to be named say"
     ),
@@ -77,25 +86,31 @@ PARTICIPATION_TITLES = {
 }
 
 
-def report_tables(
+def build_season_report_tables(
     boards: Sequence[Board], teams: Sequence[Sequence[User]], *, has_countries: bool
-) -> list[ReportTable]:
+) -> list[SeasonReportTable]:
     """Return all tables of the season's report that are not empty.
 
     The caller must check that the reader may see the scores of ``boards``. ``teams``
     must contain only users who agreed to be named in the report.
     """
-    facts = [fact for fact in COUNTED_USER_FIELDS if has_countries or fact != "country"]
+    facts = [
+        fact
+        for fact in TABLE_NAMES_BY_COUNTED_USER_FIELD
+        if has_countries or fact != "country"
+    ]
     found = [
-        *(_participation_table(teams, fact) for fact in facts),
-        _runs_by_day_table(boards),
-        _scores_by_method_table(boards),
-        _ties_table(boards),
+        *(_build_participation_table(teams, fact) for fact in facts),
+        _build_runs_by_day_table(boards),
+        _build_scores_by_method_table(boards),
+        _build_ties_table(boards),
     ]
     return [table for table in found if table.lines]
 
 
-def _participation_table(teams: Sequence[Sequence[User]], fact: str) -> ReportTable:
+def _build_participation_table(
+    teams: Sequence[Sequence[User]], fact: str
+) -> SeasonReportTable:
     """Return a table with the number of teams for each affiliation or country, which
     counts each team once.
 
@@ -106,27 +121,27 @@ def _participation_table(teams: Sequence[Sequence[User]], fact: str) -> ReportTa
     counts = Counter(name for team in said for name in set(team) or {""})
     in_order = sorted(counts, key=lambda name: (-counts[name], not name, name))
     lines = [(name or "not said", counts[name], people[name]) for name in in_order]
-    dots = Dots(
-        title=_(PARTICIPATION_TITLES[fact]),
+    dots = DotPlot(
+        title=_(PARTICIPATION_TABLE_TITLES[fact]),
         labels=[line[0] for line in lines[:MAX_CHART_ROWS]],
         series=[
-            Series(
+            ValueSeries(
                 name=_("teams"),
-                values=[Measured(value=line[1]) for line in lines[:MAX_CHART_ROWS]],
+                values=[FigureValue(value=line[1]) for line in lines[:MAX_CHART_ROWS]],
             )
         ],
         axis=Axis(title=_("teams"), decimals=0, has_zero=True),
     )
-    return ReportTable(
-        COUNTED_USER_FIELDS[fact],
-        PARTICIPATION_TITLES[fact],
+    return SeasonReportTable(
+        TABLE_NAMES_BY_COUNTED_USER_FIELD[fact],
+        PARTICIPATION_TABLE_TITLES[fact],
         (fact, "teams", "people"),
         lines,
         {"": dots},
     )
 
 
-def _runs_by_day_table(boards: Sequence[Board]) -> ReportTable:
+def _build_runs_by_day_table(boards: Sequence[Board]) -> SeasonReportTable:
     phases = [
         board.phase.pk
         for board in boards
@@ -149,16 +164,16 @@ def _runs_by_day_table(boards: Sequence[Board]) -> ReportTable:
         for day, sums in zip(days, so_far, strict=True)
     ]
     at = [dt.datetime.combine(day, dt.time(), dt.UTC).timestamp() for day in days]
-    steps = Scatter(
+    steps = ScatterPlot(
         title=_("Runs and teams by day"),
         series=[
             PointSeries(
                 name=name,
                 points=[
-                    Point(
+                    ScatterPoint(
                         name=name,
-                        x=Measured(value=x, text=f"{line[0]}"),
-                        y=Measured(value=line[place]),
+                        x=FigureValue(value=x, text=f"{line[0]}"),
+                        y=FigureValue(value=line[place]),
                     )
                     for x, line in zip(at, lines, strict=True)
                 ],
@@ -174,17 +189,17 @@ def _runs_by_day_table(boards: Sequence[Board]) -> ReportTable:
         y=Axis(decimals=0, has_zero=True),
     )
     heads = ("day", "runs", "new_teams", "runs_so_far", "teams_so_far")
-    return ReportTable(
+    return SeasonReportTable(
         "days", gettext_noop("Runs and teams by day"), heads, lines, {"": steps}
     )
 
 
-def _scores_by_method_table(boards: Sequence[Board]) -> ReportTable:
+def _build_scores_by_method_table(boards: Sequence[Board]) -> SeasonReportTable:
     lines, charts = list[Sequence[Any]](), dict[str, Figure]()
     for board, ranking in ((board, board.ranking) for board in boards):
         groups = {
             (field.name, said): list[float]()
-            for field in CARD_FIELDS.values()
+            for field in RUN_CARD_FIELDS.values()
             for said in field.values
         }
         for row in board.rows:
@@ -201,41 +216,41 @@ def _scores_by_method_table(boards: Sequence[Board]) -> ReportTable:
             continue
         best = min if ranking.higher_is_better is False else max
         for name, said, values in told:
-            written = [shown(of(values), ranking.scale) for of in (best, median)]
+            written = [format_score(of(values), ranking.scale) for of in (best, median)]
             lines.append(
                 (
-                    *_board_cells(board),
-                    CARD_FIELDS[name].english,
+                    *_build_board_cells(board),
+                    RUN_CARD_FIELDS[name].english,
                     said,
                     len(values),
                     *written,
                 )
             )
         series = [
-            Series(
+            ValueSeries(
                 name=label,
-                values=[Measured(value=of(values)) for *_said, values in told],
+                values=[FigureValue(value=of(values)) for *_said, values in told],
             )
             for label, of in ((_("best"), best), (_("median"), median))
         ]
-        label = metric_label(ranking.metric, board.phase.task.task_type)
-        charts[_board_file_suffix(board)] = Dots(
+        label = display_name_of_metric(ranking.metric, board.phase.task.task_type)
+        charts[_make_board_file_suffix(board)] = DotPlot(
             title=_("%(board)s: %(metric)s by declared method")
-            % {"board": ", ".join(_board_cells(board)), "metric": label},
+            % {"board": ", ".join(_build_board_cells(board)), "metric": label},
             labels=[
-                f"{CARD_FIELDS[name].label}: {said} ({len(values)})"
+                f"{RUN_CARD_FIELDS[name].label}: {said} ({len(values)})"
                 for name, said, values in told
             ],
             series=series,
-            axis=score_axis(label, ranking.scale),
+            axis=build_score_axis(label, ranking.scale),
         )
     heads = ("task", "phase", "rules", "declared", "as", "systems", "best", "median")
-    return ReportTable(
+    return SeasonReportTable(
         "methods", gettext_noop("Scores by declared method"), heads, lines, charts
     )
 
 
-def _ties_table(boards: Sequence[Board]) -> ReportTable:
+def _build_ties_table(boards: Sequence[Board]) -> SeasonReportTable:
     """Return a table with the numbers of significantly better, tied and significantly
     worse systems for each system. The table includes only boards on which all pairs of
     systems were compared.
@@ -251,26 +266,27 @@ def _ties_table(boards: Sequence[Board]) -> ReportTable:
             than = (len(ranked) - high, high - low, low - 1)
             lines.append(
                 (
-                    *_board_cells(board),
+                    *_build_board_cells(board),
                     row.system,
                     row.display_name,
-                    board.rank_of(row),
+                    board.format_rank_of_row(row),
                     *than,
                 )
             )
         drawn = ranked[:MAX_CHART_ROWS]
         written = (
-            (row.rank, low, high, board.rank_of(row)) for row, low, high in drawn
+            (row.rank, low, high, board.format_rank_of_row(row))
+            for row, low, high in drawn
         )
         ranks = [
-            Measured(value=rank, low=low, high=high, text=text)
+            FigureValue(value=rank, low=low, high=high, text=text)
             for rank, low, high, text in written
         ]
-        charts[_board_file_suffix(board)] = Dots(
+        charts[_make_board_file_suffix(board)] = DotPlot(
             title=_("%(board)s: ranks that stay open")
-            % {"board": ", ".join(_board_cells(board))},
+            % {"board": ", ".join(_build_board_cells(board))},
             labels=[f"{row.system} ({row.display_name})" for row, *_range in drawn],
-            series=[Series(name=_("rank"), values=ranks)],
+            series=[ValueSeries(name=_("rank"), values=ranks)],
             axis=Axis(title=_("rank"), decimals=0),
         )
     heads = (
@@ -284,14 +300,14 @@ def _ties_table(boards: Sequence[Board]) -> ReportTable:
         "tied_with",
         "worse_than",
     )
-    return ReportTable(
+    return SeasonReportTable(
         "ties", gettext_noop("Ties and significance"), heads, lines, charts
     )
 
 
-def _board_cells(board: Board) -> tuple[str, str, str]:
+def _build_board_cells(board: Board) -> tuple[str, str, str]:
     return str(board.phase.task), str(board.phase), board.rules or ""
 
 
-def _board_file_suffix(board: Board) -> str:
+def _make_board_file_suffix(board: Board) -> str:
     return f"-{board.phase.task.slug}-{board.phase.slug}-{board.rules}"

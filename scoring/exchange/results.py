@@ -16,14 +16,14 @@ from django.urls import reverse
 
 from scoring.exchange.figure_files import IMAGE_CONTENT_TYPES
 from scoring.models import Score
-from scoring.results.board.exports import DEFAULT_TABLE_CHOICE
+from scoring.results.board.exports import DEFAULT_LATEX_TABLE_QUERY
 from scoring.results.board.query import LatexTableQuery
-from scoring.results.board.standings import Board, Cell, Column, Row
+from scoring.results.board.standings import Board, BoardRow, BoardScoreColumn, ScoreCell
 from tasks.gold.packing import ZIP_EPOCH
 from tasks.models import Phase, Task
 
 
-def site_address(name: str, *args: object) -> str:
+def build_absolute_site_address(name: str, *args: object) -> str:
     """Return the absolute URL of a page of this site, which starts with the setting
     CITEBOARD_BASE_URL.
 
@@ -32,12 +32,12 @@ def site_address(name: str, *args: object) -> str:
     return f"{settings.BASE_URL}{reverse(name, args=args)}"
 
 
-def phase_slugs(phase: Phase) -> tuple[str, str, str]:
+def list_season_task_and_phase_slugs(phase: Phase) -> tuple[str, str, str]:
     return phase.task.season.slug, phase.task.slug, phase.slug
 
 
 @dataclass(frozen=True)
-class ExportedResults:
+class BoardRowsForExport:
     """The rows of a board that an exported file contains.
 
     The export includes baselines and the row of human annotators, unless the reader
@@ -45,8 +45,8 @@ class ExportedResults:
     """
 
     board: Board
-    rows: Sequence[Row]
-    choice: LatexTableQuery = DEFAULT_TABLE_CHOICE
+    rows: Sequence[BoardRow]
+    choice: LatexTableQuery = DEFAULT_LATEX_TABLE_QUERY
 
     @property
     def phase(self) -> Phase:
@@ -63,16 +63,24 @@ class ExportedResults:
 
     @property
     def address(self) -> str:
-        return site_address("board", *phase_slugs(self.phase))
+        return build_absolute_site_address(
+            "board", *list_season_task_and_phase_slugs(self.phase)
+        )
 
     @property
     def task_address(self) -> str:
-        return site_address("task", self.task.season.slug, self.task.slug)
+        return build_absolute_site_address(
+            "task", self.task.season.slug, self.task.slug
+        )
 
-    def address_of(self, row: Row) -> str:
-        return site_address("standing", *phase_slugs(self.phase), row.submission)
+    def build_address_of_row(self, row: BoardRow) -> str:
+        return build_absolute_site_address(
+            "standing", *list_season_task_and_phase_slugs(self.phase), row.submission
+        )
 
-    def numbers(self, row: Row) -> Iterator[tuple[Column, Cell, float]]:
+    def numbers(
+        self, row: BoardRow
+    ) -> Iterator[tuple[BoardScoreColumn, ScoreCell, float]]:
         """Yield the finite values of a board row, each with its column and cell.
 
         Some export formats cannot represent infinite or undefined values.
@@ -84,7 +92,7 @@ class ExportedResults:
                 yield column, cell, cell.value
 
     @cached_property
-    def _scores_by_run_and_column(self) -> dict[tuple[int, str], Score]:
+    def _stored_scores_by_run_and_column(self) -> dict[tuple[int, str], Score]:
         scores = Score.objects.filter(
             evaluation__in=[row.evaluation for row in self.rows]
         )
@@ -93,11 +101,13 @@ class ExportedResults:
             for score in scores.select_related("evaluation")
         }
 
-    def score_of(self, row: Row, column: Column) -> Score | None:
-        return self._scores_by_run_and_column.get((row.evaluation, column.key))
+    def find_stored_score(
+        self, row: BoardRow, column: BoardScoreColumn
+    ) -> Score | None:
+        return self._stored_scores_by_run_and_column.get((row.evaluation, column.key))
 
 
-def hub_leaderboard_name(split: str, metric: str) -> str:
+def build_hub_leaderboard_name(split: str, metric: str) -> str:
     """Return the name of a leaderboard on the Hugging Face Hub, which must be the same
     in `eval.yaml` and in the `.eval_results` files of models.
     """
@@ -105,7 +115,7 @@ def hub_leaderboard_name(split: str, metric: str) -> str:
 
 
 ZIP_CONTENT_TYPE = "application/zip"
-CONTENT_TYPES = {
+CONTENT_TYPES_BY_EXTENSION = {
     "csv": "text/csv; charset=utf-8",
     "json": "application/json",
     "jsonl": "application/x-ndjson; charset=utf-8",
@@ -120,12 +130,12 @@ CONTENT_TYPES = {
 }
 
 
-def content_type_of(name: str) -> str:
+def find_content_type(name: str) -> str:
     """Return the HTTP content type for a file name, based on the extension."""
-    return CONTENT_TYPES[name.rpartition(".")[2]]
+    return CONTENT_TYPES_BY_EXTENSION[name.rpartition(".")[2]]
 
 
-_UNSAFE_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE_FILE_NAME_PATTERN = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 def build_zip(files: Iterable[tuple[str, str | bytes]]) -> bytes:
@@ -143,15 +153,15 @@ def build_zip_entry(name: str) -> zipfile.ZipInfo:
     return entry
 
 
-def as_yaml(content: object) -> str:
+def format_as_yaml(content: object) -> str:
     return str(yaml.safe_dump(content, sort_keys=False, allow_unicode=True))
 
 
-def file_name(text: str) -> str:
+def make_safe_file_name(text: str) -> str:
     """Return a file name without unsafe characters for a name that a user chose.
 
-    >>> file_name("../Ünder water, v2")
+    >>> make_safe_file_name("../Ünder water, v2")
     'Under-water-v2'
     """
     plain = normalize("NFKD", text).encode("ascii", "ignore").decode()
-    return _UNSAFE_NAME_CHARACTERS.sub("-", plain).strip("-.") or "system"
+    return _UNSAFE_FILE_NAME_PATTERN.sub("-", plain).strip("-.") or "system"

@@ -15,16 +15,16 @@ from django.conf import settings
 from django.db.models import F, QuerySet
 
 from citeboard.core import storage
-from citeboard.core.plain_text import plain
-from citeboard.core.templatetags.page import iso
-from scoring.exchange.results import build_zip_entry, file_name
+from citeboard.core.plain_text import format_spreadsheet_cell
+from citeboard.core.templatetags.page import format_iso_time
+from scoring.exchange.results import build_zip_entry, make_safe_file_name
 from scoring.models import IS_RANKING_SCORE, Evaluation, Score
-from scoring.results.board.exports import csv_text
+from scoring.results.board.exports import format_as_csv
 from scoring.results.board.standings import Board, expand_rows_to_runs
 from tasks.models import Submission
-from tasks.models.run_cards import CARD_FIELDS
+from tasks.models.run_cards import RUN_CARD_FIELDS
 
-RUN_COLUMNS = (
+RUN_CSV_COLUMNS = (
     "submission",
     "task",
     "phase",
@@ -47,25 +47,30 @@ RUN_COLUMNS = (
     "high",
     "description",
     "priority",
-    *(f"card_{name}" for name in CARD_FIELDS),
+    *(f"card_{name}" for name in RUN_CARD_FIELDS),
 )
-RUNS_PER_BATCH = 500
+RUNS_PER_DATABASE_BATCH = 500
 
 
-def runs_csv(runs: QuerySet[Submission]) -> Iterator[str]:
+def iterate_runs_as_csv(runs: QuerySet[Submission]) -> Iterator[str]:
     """Yield the runs of a season as pieces of a CSV file, the newest runs first,
     because a season may have a hundred thousand runs.
     """
-    yield csv_text(RUN_COLUMNS)
-    lines = (_csv_row(run, score) for run, score in _runs_with_ranking_scores(runs))
-    while listed := list(islice(lines, RUNS_PER_BATCH)):
-        yield csv_text(*(map(plain, line) for line in listed))
+    yield format_as_csv(RUN_CSV_COLUMNS)
+    lines = (
+        _iterate_csv_cells(run, score)
+        for run, score in _iterate_runs_with_ranking_scores(runs)
+    )
+    while listed := list(islice(lines, RUNS_PER_DATABASE_BATCH)):
+        yield format_as_csv(*(map(format_spreadsheet_cell, line) for line in listed))
 
 
-def _runs_with_ranking_scores(
+def _iterate_runs_with_ranking_scores(
     runs: QuerySet[Submission],
 ) -> Iterator[tuple[Submission, Any]]:
-    ordered = runs.order_by("-submitted_at", "-id").iterator(chunk_size=RUNS_PER_BATCH)
+    ordered = runs.order_by("-submitted_at", "-id").iterator(
+        chunk_size=RUNS_PER_DATABASE_BATCH
+    )
     facts = {
         "run": "submission_id",
         "sent": "submission__submitted_at",
@@ -77,7 +82,7 @@ def _runs_with_ranking_scores(
     )
     scores = found.order_by(
         "-sent", "-run", "evaluation__gold__number", "evaluation_id"
-    ).iterator(RUNS_PER_BATCH)
+    ).iterator(RUNS_PER_DATABASE_BATCH)
     score = next(scores, None)
     for run in ordered:
         newest = None
@@ -88,7 +93,7 @@ def _runs_with_ranking_scores(
         yield run, newest
 
 
-def _csv_row(run: Submission, score: Score | None) -> Iterator[object]:
+def _iterate_csv_cells(run: Submission, score: Score | None) -> Iterator[object]:
     yield from (
         run.pk,
         run.phase.task.slug,
@@ -100,7 +105,7 @@ def _csv_row(run: Submission, score: Score | None) -> Iterator[object]:
     yield from (
         "yes" if run.is_late else "",
         "yes" if run.is_selected else "",
-        iso(run.submitted_at),
+        format_iso_time(run.submitted_at),
     )
     yield from (run.filename, run.size, run.sha256)
     yield from (
@@ -111,11 +116,11 @@ def _csv_row(run: Submission, score: Score | None) -> Iterator[object]:
     yield from (
         run.description,
         run.priority or "",
-        *(run.card.get(name, "") for name in CARD_FIELDS),
+        *(run.card.get(name, "") for name in RUN_CARD_FIELDS),
     )
 
 
-def counting_runs_archive(board: Board) -> IO[bytes]:
+def build_archive_of_runs_on_board(board: Board) -> IO[bytes]:
     """Return the files of the runs on the board as a zip archive in a temporary file,
     without runs that have no file.
     """
@@ -128,9 +133,12 @@ def counting_runs_archive(board: Board) -> IO[bytes]:
                 run = runs[row.submission]
                 if run.file:
                     suffix = PurePosixPath(run.filename).suffix.lower()
-                    name = f"{row.team_slug or row.kind}/{run.number}-{file_name(run.system)}{suffix}"
+                    name = (
+                        f"{row.team_slug or row.kind}/{run.number}-"
+                        f"{make_safe_file_name(run.system)}{suffix}"
+                    )
                     with (
-                        storage.runs.open(run.file) as source,
+                        storage.run_file_storage.open(run.file) as source,
                         out.open(build_zip_entry(name), "w", force_zip64=True) as copy,
                     ):
                         shutil.copyfileobj(source, copy)
@@ -141,7 +149,7 @@ def counting_runs_archive(board: Board) -> IO[bytes]:
     return archive
 
 
-def ranking_scores(
+def load_ranking_scores_by_run(
     runs: Sequence[Submission], at: dt.datetime | None = None
 ) -> dict[int, Score]:
     """Return the newest score of each run by the ranking metric, keyed by run id.
@@ -151,7 +159,9 @@ def ranking_scores(
     first = {
         run.pk: run.phase.task.ranking_rules for run in runs if run.phase.task.rules
     }
-    known = Evaluation.objects.known_at(at).filter(submission__in=list(first))
+    known = Evaluation.objects.with_scores_existing_at(at).filter(
+        submission__in=list(first)
+    )
     found = Score.objects.filter(IS_RANKING_SCORE, evaluation__in=known).select_related(
         "evaluation"
     )

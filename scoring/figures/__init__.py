@@ -5,35 +5,35 @@ This package does not import Django.
 
 from scoring.figures.description import (
     Axis,
-    Bars,
-    Dots,
+    BarChart,
+    DotPlot,
     Figure,
+    FigureValue,
+    FigureWording,
     HeatMap,
-    Measured,
-    Point,
     PointSeries,
-    Scatter,
-    Series,
-    Wording,
-    bounds_of,
+    ScatterPlot,
+    ScatterPoint,
+    ValueSeries,
+    find_metric_bounds,
 )
-from scoring.figures.plotly import as_plotly, escaped
+from scoring.figures.plotly import as_plotly, escape_html_in_texts
 from scoring.figures.svg import as_svg
 
 __all__ = [
     "Axis",
-    "Bars",
-    "Dots",
+    "BarChart",
+    "DotPlot",
     "Figure",
+    "FigureValue",
+    "FigureWording",
     "HeatMap",
-    "Measured",
-    "Point",
     "PointSeries",
-    "Scatter",
-    "Series",
-    "Wording",
+    "ScatterPlot",
+    "ScatterPoint",
+    "ValueSeries",
     "as_plotly",
     "as_svg",
-    "bounds_of",
-    "escaped",
+    "escape_html_in_texts",
+    "find_metric_bounds",
 ]

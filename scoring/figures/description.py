@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Self
 
 
-class Look(NamedTuple):
+class SeriesStyle(NamedTuple):
     """The colour, hatching, symbol and line style of one series in a chart.
     ``pattern``, ``symbol`` and ``dash`` are Plotly's names of a hatching, a symbol and
     a line style.
@@ -20,17 +20,17 @@ class Look(NamedTuple):
 
 #: The colours are the palette of Okabe and Ito 2008 without black, the colour of texts.
 #: Yellow is the last colour of the palette.
-LOOKS = (
-    Look("#0072B2", "", "circle", "solid"),
-    Look("#E69F00", "/", "square", "dash"),
-    Look("#009E73", "x", "diamond", "dot"),
-    Look("#D55E00", "-", "triangle-up", "dashdot"),
-    Look("#CC79A7", "\\", "cross", "longdash"),
-    Look("#56B4E9", "|", "x", "longdashdot"),
-    Look("#F0E442", ".", "star", "12px 3px"),
+SERIES_STYLES = (
+    SeriesStyle("#0072B2", "", "circle", "solid"),
+    SeriesStyle("#E69F00", "/", "square", "dash"),
+    SeriesStyle("#009E73", "x", "diamond", "dot"),
+    SeriesStyle("#D55E00", "-", "triangle-up", "dashdot"),
+    SeriesStyle("#CC79A7", "\\", "cross", "longdash"),
+    SeriesStyle("#56B4E9", "|", "x", "longdashdot"),
+    SeriesStyle("#F0E442", ".", "star", "12px 3px"),
 )
 #: A figure shows at most this many series, and the table beside it shows all series.
-MAX_SERIES = len(LOOKS)
+MAX_SERIES = len(SERIES_STYLES)
 
 MINUS_SIGN = "\u2212"
 ENGLISH_MONTHS = (
@@ -50,7 +50,7 @@ ENGLISH_MONTHS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wording:
+class FigureWording:
     """Localised texts of figures.
 
     ``interval`` is a text with placeholders for the ends of an interval. ``point`` is a
@@ -76,10 +76,10 @@ class Wording:
         return self.day.format(day=at.day, month=self.months[at.month - 1])
 
 
-ENGLISH_WORDING = Wording()
+ENGLISH_FIGURE_WORDING = FigureWording()
 
 
-def bounds_of(scale: float) -> tuple[float, float] | None:
+def find_metric_bounds(scale: float) -> tuple[float, float] | None:
     """Return the smallest and largest possible value of a metric with this scale, or
     None for scale 0, which stands for an unbounded count.
     """
@@ -101,14 +101,14 @@ class Axis:
     bounds: tuple[float, float] | None = None
     has_zero: bool = False
     labels: Sequence[str] = ()
-    wording: Wording = ENGLISH_WORDING
+    wording: FigureWording = ENGLISH_FIGURE_WORDING
 
-    def written(self, value: float) -> str:
+    def format_value(self, value: float) -> str:
         return self.wording.number(value, self.decimals)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class FigureValue:
     """A value in a figure.
 
     ``text`` is the value in the format of the site's tables. ``is_faint`` marks values
@@ -123,8 +123,8 @@ class Measured:
 
     @classmethod
     def of(cls, number: Any) -> Self:
-        """Return a ``Measured`` with the value and the interval of a number. If
-        ``number`` is None, the value of the ``Measured`` is None.
+        """Return a ``FigureValue`` with the value and the interval of a number. If
+        ``number`` is None, the value of the ``FigureValue`` is None.
         """
         return (
             cls(value=number.value, low=number.low, high=number.high)
@@ -146,9 +146,9 @@ class Measured:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Series:
+class ValueSeries:
     name: str
-    values: Sequence[Measured]
+    values: Sequence[FigureValue]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,11 +181,11 @@ class _LabelledFigure:
     title: str
     description: str = ""
     labels: Sequence[str]
-    series: Sequence[Series]
+    series: Sequence[ValueSeries]
     axis: Axis
 
     @property
-    def drawn(self) -> Sequence[Series]:
+    def drawn(self) -> Sequence[ValueSeries]:
         """Return the series that a figure renders. If a figure has more series than
         colours, the remaining series appear only in the table beside the figure.
         """
@@ -200,25 +200,25 @@ class _LabelledFigure:
             for number in value.numbers
         )
 
-    def hover(self, series: Series, place: int) -> str:
+    def hover(self, series: ValueSeries, place: int) -> str:
         return f"{series.name}, {self.labels[place]}: {describe_value(series.values[place], self.axis)}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bars(_LabelledFigure):
+class BarChart(_LabelledFigure):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Dots(_LabelledFigure):
+class DotPlot(_LabelledFigure):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class ScatterPoint:
     name: str
-    x: Measured
-    y: Measured
+    x: FigureValue
+    y: FigureValue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,7 +230,7 @@ class PointSeries:
     """
 
     name: str
-    points: Sequence[Point]
+    points: Sequence[ScatterPoint]
     has_points: bool = True
     has_line: bool = False
     is_stepped: bool = False
@@ -239,7 +239,7 @@ class PointSeries:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scatter:
+class ScatterPlot:
     title: str
     description: str = ""
     series: Sequence[PointSeries]
@@ -251,7 +251,7 @@ class Scatter:
         return self.series[:MAX_SERIES]
 
     @property
-    def across(self) -> Iterator[float]:
+    def drawn_x_numbers(self) -> Iterator[float]:
         return (
             number
             for series in self.drawn
@@ -260,7 +260,7 @@ class Scatter:
         )
 
     @property
-    def up(self) -> Iterator[float]:
+    def drawn_y_numbers(self) -> Iterator[float]:
         return (
             number
             for series in self.drawn
@@ -268,19 +268,19 @@ class Scatter:
             for number in point.y.numbers
         )
 
-    def hover(self, point: Point) -> str:
+    def hover(self, point: ScatterPoint) -> str:
         y, x = describe_value(point.y, self.y), describe_value(point.x, self.x)
         return self.y.wording.point.format(name=point.name, y=y, x=x)
 
 
-Figure = HeatMap | Bars | Dots | Scatter
+Figure = HeatMap | BarChart | DotPlot | ScatterPlot
 
 
-def describe_value(measured: Measured, axis: Axis) -> str:
+def describe_value(measured: FigureValue, axis: Axis) -> str:
     if measured.value is None:
         return measured.text or axis.wording.undefined
-    text = measured.text or axis.written(measured.value)
+    text = measured.text or axis.format_value(measured.value)
     if measured.ends is None:
         return text
-    low, high = map(axis.written, measured.ends)
+    low, high = map(axis.format_value, measured.ends)
     return f"{text} ({axis.wording.interval.format(low=low, high=high)})"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import NamedTuple
 
-from scoring.figures.description import Axis, Look, Wording
+from scoring.figures.description import Axis, FigureWording, SeriesStyle
 
 FIGURE_WIDTH_PIXELS = 720.0
 LINE_HEIGHT_PIXELS = 18.0
@@ -21,8 +21,8 @@ MAX_NAME_WIDTH = 210.0
 TURNED_NAME_DEGREES = -40
 MAX_TURNED_NAME_WIDTH = 130.0
 
-Swatch = Callable[[Look, float, float], str]
-RISE, RUN = 0.65, 0.77
+SwatchRenderer = Callable[[SeriesStyle, float, float], str]
+TURNED_NAME_SINE, TURNED_NAME_COSINE = 0.65, 0.77
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class PlotArea:
     top: float
     right: float
     bottom: float
-    across: AxisSpan
-    up: AxisSpan
+    across: AxisRange
+    up: AxisRange
 
     def x(self, value: float) -> float:
         return self.left + (self.right - self.left) * self.across.share(value)
@@ -42,9 +42,9 @@ class PlotArea:
 
 
 def draw_horizontal_axis(field: PlotArea, axis: Axis) -> str:
-    named = [(field.x(at), text) for at, text in axis_ticks(axis, field.across)]
+    named = [(field.x(at), text) for at, text in compute_axis_ticks(axis, field.across)]
     lines = [
-        xml_element("path", d=f"M{x:.1f} {field.top:.1f}V{field.bottom:.1f}")
+        format_xml_element("path", d=f"M{x:.1f} {field.top:.1f}V{field.bottom:.1f}")
         for x, _ in named
     ]
     # The axis omits numbers that would overlap the previous number.
@@ -53,9 +53,9 @@ def draw_horizontal_axis(field: PlotArea, axis: Axis) -> str:
         half = estimate_text_width(text) / 2
         if x - half > end:
             end = x + half + 6
-            numbers.append(words(x, field.bottom + 16, text))
+            numbers.append(draw_text(x, field.bottom + 16, text))
     title = (
-        [words((field.left + field.right) / 2, field.bottom + 36, axis.title)]
+        [draw_text((field.left + field.right) / 2, field.bottom + 36, axis.title)]
         if axis.title
         else []
     )
@@ -66,15 +66,15 @@ def draw_horizontal_axis(field: PlotArea, axis: Axis) -> str:
 
 
 def draw_vertical_axis(field: PlotArea, axis: Axis) -> str:
-    named = [(field.y(at), text) for at, text in axis_ticks(axis, field.up)]
+    named = [(field.y(at), text) for at, text in compute_axis_ticks(axis, field.up)]
     lines = [
-        xml_element("path", d=f"M{field.left:.1f} {y:.1f}H{field.right:.1f}")
+        format_xml_element("path", d=f"M{field.left:.1f} {y:.1f}H{field.right:.1f}")
         for y, _ in named
     ]
-    numbers = [words(field.left - 6, y + 4, text) for y, text in named]
+    numbers = [draw_text(field.left - 6, y + 4, text) for y, text in named]
     middle = (field.top + field.bottom) / 2
     title = (
-        [words(14, middle, axis.title, transform=f"rotate(-90 14 {middle:.1f})")]
+        [draw_text(14, middle, axis.title, transform=f"rotate(-90 14 {middle:.1f})")]
         if axis.title
         else []
     )
@@ -86,12 +86,13 @@ def draw_vertical_axis(field: PlotArea, axis: Axis) -> str:
     )
 
 
-def left_margin_for_axis(axis: Axis, up: AxisSpan) -> float:
+def compute_left_margin(axis: Axis, up: AxisRange) -> float:
     return (
         (26 if axis.title else 8)
         + 8
         + max(
-            (estimate_text_width(text) for _, text in axis_ticks(axis, up)), default=0
+            (estimate_text_width(text) for _, text in compute_axis_ticks(axis, up)),
+            default=0,
         )
     )
 
@@ -100,14 +101,16 @@ def draw_names_below(
     labels: Sequence[str], x: Callable[[float], float], y: float
 ) -> str:
     if not must_turn_names(labels, x(1) - x(0)):
-        parts = [words(x(index), y + 17, label) for index, label in enumerate(labels)]
+        parts = [
+            draw_text(x(index), y + 17, label) for index, label in enumerate(labels)
+        ]
         return draw_group("ink", parts, text_anchor="middle")
     parts = []
     for place, label in enumerate(labels):
         left, base = x(place) + 4, y + 14
         turned = f"rotate({TURNED_NAME_DEGREES} {left:.1f} {base:.1f})"
         parts.append(
-            words(left, base, label, width=MAX_TURNED_NAME_WIDTH, transform=turned)
+            draw_text(left, base, label, width=MAX_TURNED_NAME_WIDTH, transform=turned)
         )
     return draw_group("ink", parts, text_anchor="end")
 
@@ -116,24 +119,25 @@ def must_turn_names(labels: Sequence[str], room: float) -> bool:
     return any(estimate_text_width(label) > room - 8 for label in labels)
 
 
-def margin_before_names(labels: Sequence[str], room: float) -> float:
+def compute_margin_before_names(labels: Sequence[str], room: float) -> float:
     return (
-        RUN * min(MAX_TURNED_NAME_WIDTH, estimate_text_width(labels[0])) - room / 2
+        TURNED_NAME_COSINE * min(MAX_TURNED_NAME_WIDTH, estimate_text_width(labels[0]))
+        - room / 2
         if must_turn_names(labels, room)
         else 0.0
     )
 
 
-def margin_below_names(labels: Sequence[str], room: float) -> float:
+def compute_margin_below_names(labels: Sequence[str], room: float) -> float:
     if not must_turn_names(labels, room):
         return 26.0
-    return 24.0 + RISE * min(
+    return 24.0 + TURNED_NAME_SINE * min(
         max(map(estimate_text_width, labels), default=0), MAX_TURNED_NAME_WIDTH
     )
 
 
 def draw_legend(
-    names: Sequence[tuple[str, Look]], swatch: Swatch, left: float
+    names: Sequence[tuple[str, SeriesStyle]], swatch: SwatchRenderer, left: float
 ) -> tuple[str, float]:
     x, y = left, 14.0
     parts = []
@@ -142,14 +146,15 @@ def draw_legend(
         if x > left and x + width > FIGURE_WIDTH_PIXELS - 8:
             x, y = left, y + LINE_HEIGHT_PIXELS
         parts.append(
-            swatch(look, x + 8, y - 4) + words(x + 20, y, name, width=MAX_NAME_WIDTH)
+            swatch(look, x + 8, y - 4)
+            + draw_text(x + 20, y, name, width=MAX_NAME_WIDTH)
         )
         x += width + 14
     return draw_group("ink", parts), y + 12 if names else 14.0
 
 
-def line(look: Look, path: str, *, is_thin: bool = False) -> str:
-    return xml_element(
+def draw_line(look: SeriesStyle, path: str, *, is_thin: bool = False) -> str:
+    return format_xml_element(
         "path",
         d=path,
         fill="none",
@@ -165,18 +170,20 @@ class NameLabel(NamedTuple):
     side: str
 
 
-def labels(places: Sequence[tuple[str, float, float]]) -> list[NameLabel | None]:
+def place_point_labels(
+    places: Sequence[tuple[str, float, float]],
+) -> list[NameLabel | None]:
     """Return the position of each name beside the name's point in a chart, or None if
     the name would overlap another name.
     """
     taken = [(x - 5, y - 5, x + 5, y + 5) for _, x, y in places]
     chosen: list[NameLabel | None] = []
 
-    def label_box(label: NameLabel) -> tuple[float, float, float, float]:
+    def compute_label_box(label: NameLabel) -> tuple[float, float, float, float]:
         return (label.left, label.base - 10, label.left + width, label.base + 3)
 
     def is_label_free(label: NameLabel) -> bool:
-        left, top, right, bottom = label_box(label)
+        left, top, right, bottom = compute_label_box(label)
         lies_over = any(
             left < o[2] and o[0] < right and top < o[3] and o[1] < bottom for o in taken
         )
@@ -193,28 +200,28 @@ def labels(places: Sequence[tuple[str, float, float]]) -> list[NameLabel | None]
         free = next((side for side in sides if is_label_free(side)), None)
         chosen.append(free)
         if free:
-            taken.append(label_box(free))
+            taken.append(compute_label_box(free))
     return chosen
 
 
-MINUTE, HOUR, DAY = 60, 3600, 86400
+MINUTE_SECONDS, HOUR_SECONDS, DAY_SECONDS = 60, 3600, 86400
 #: A time axis has ticks at these intervals, or at multiples of the last interval.
 TIME_TICK_SECONDS = (
-    MINUTE,
-    5 * MINUTE,
-    15 * MINUTE,
-    HOUR,
-    3 * HOUR,
-    6 * HOUR,
-    12 * HOUR,
-    DAY,
-    2 * DAY,
-    7 * DAY,
-    14 * DAY,
-    28 * DAY,
-    91 * DAY,
-    182 * DAY,
-    365 * DAY,
+    MINUTE_SECONDS,
+    5 * MINUTE_SECONDS,
+    15 * MINUTE_SECONDS,
+    HOUR_SECONDS,
+    3 * HOUR_SECONDS,
+    6 * HOUR_SECONDS,
+    12 * HOUR_SECONDS,
+    DAY_SECONDS,
+    2 * DAY_SECONDS,
+    7 * DAY_SECONDS,
+    14 * DAY_SECONDS,
+    28 * DAY_SECONDS,
+    91 * DAY_SECONDS,
+    182 * DAY_SECONDS,
+    365 * DAY_SECONDS,
 )
 #: An axis extends beyond the outermost value by this fraction of the axis.
 AXIS_PADDING_SHARE = 0.05
@@ -222,7 +229,7 @@ MAX_TICKS = 6
 
 
 @dataclass(frozen=True)
-class AxisSpan:
+class AxisRange:
     """The range of an axis. The ends ``low`` and ``high`` of a logarithmic axis are
     decimal logarithms.
     """
@@ -236,9 +243,9 @@ class AxisSpan:
         return (number - self.low) / (self.high - self.low)
 
 
-def axis_span(axis: Axis, numbers: Iterable[float]) -> AxisSpan:
+def compute_axis_range(axis: Axis, numbers: Iterable[float]) -> AxisRange:
     if axis.labels:
-        return AxisSpan(-0.5, len(axis.labels) - 0.5)
+        return AxisRange(-0.5, len(axis.labels) - 0.5)
     drawn = [
         number
         for number in numbers
@@ -250,28 +257,28 @@ def axis_span(axis: Axis, numbers: Iterable[float]) -> AxisSpan:
             for number in (min(drawn, default=1.0), max(drawn, default=10.0))
         )
         free = AXIS_PADDING_SHARE * (high - low) or 0.5
-        return AxisSpan(low - free, high + free, is_log=True)
+        return AxisRange(low - free, high + free, is_log=True)
     if axis.has_zero:
         drawn.append(0.0)
     low, high = min(drawn, default=0.0), max(drawn, default=0.0)
     if axis.kind == "date":
-        free = max(AXIS_PADDING_SHARE * (high - low), 5 * MINUTE)
-        return AxisSpan(low - free, high + free)
+        free = max(AXIS_PADDING_SHARE * (high - low), 5 * MINUTE_SECONDS)
+        return AxisRange(low - free, high + free)
     if low == high == 0:
-        return AxisSpan(*(axis.bounds or (0.0, 1.0)))
+        return AxisRange(*(axis.bounds or (0.0, 1.0)))
     free = AXIS_PADDING_SHARE * (high - low) or abs(high) * AXIS_PADDING_SHARE
     start = low if axis.has_zero and low == 0 else low - free
     end = high if axis.has_zero and high == 0 else high + free
     if axis.bounds and axis.bounds[0] <= low and high <= axis.bounds[1]:
         start, end = max(start, axis.bounds[0]), min(end, axis.bounds[1])
-    return AxisSpan(start, end)
+    return AxisRange(start, end)
 
 
-def axis_ticks(axis: Axis, over: AxisSpan) -> list[tuple[float, str]]:
+def compute_axis_ticks(axis: Axis, over: AxisRange) -> list[tuple[float, str]]:
     if axis.labels:
         return [(float(index), label) for index, label in enumerate(axis.labels)]
     if axis.kind == "date":
-        return list(_time_ticks(over, axis.wording))
+        return list(_iterate_time_ticks(over, axis.wording))
     if over.is_log:
         factors = (1, 2, 5) if over.high - over.low < 3 else (1,)
         powers = range(math.floor(over.low), math.ceil(over.high) + 1)
@@ -305,17 +312,19 @@ def axis_ticks(axis: Axis, over: AxisSpan) -> list[tuple[float, str]]:
     ]
 
 
-def _time_ticks(over: AxisSpan, wording: Wording) -> Iterator[tuple[float, str]]:
+def _iterate_time_ticks(
+    over: AxisRange, wording: FigureWording
+) -> Iterator[tuple[float, str]]:
     width = over.high - over.low
     step = next((step for step in TIME_TICK_SECONDS if width / step <= MAX_TICKS), None)
     if step is None:
-        step = math.ceil(width / MAX_TICKS / (365 * DAY)) * 365 * DAY
+        step = math.ceil(width / MAX_TICKS / (365 * DAY_SECONDS)) * 365 * DAY_SECONDS
     year = None
     for place in range(math.ceil(over.low / step), math.floor(over.high / step) + 1):
         at = dt.datetime.fromtimestamp(place * step, dt.UTC)
         words = wording.date(at) if at.year == year else f"{wording.date(at)} {at.year}"
         year = at.year
-        yield place * step, words if step >= DAY else f"{words}, {at:%H:%M}"
+        yield place * step, words if step >= DAY_SECONDS else f"{words}, {at:%H:%M}"
 
 
 #: SVG files outside of pages have these light colours.
@@ -368,7 +377,7 @@ _INVALID_XML_CHARACTERS = re.compile(
 )
 
 
-def xml_element(name: str, content: str = "", /, **attributes: object) -> str:
+def format_xml_element(name: str, content: str = "", /, **attributes: object) -> str:
     """Return an XML element as text.
 
     The element omits attributes with the value None. Underscores in attribute names
@@ -385,18 +394,22 @@ def xml_element(name: str, content: str = "", /, **attributes: object) -> str:
 def draw_group(kind: str, parts: Iterable[str], **attributes: object) -> str:
     content = "".join(parts)
     return (
-        xml_element("g", content, class_=kind, **PAINT_BY_KIND[kind], **attributes)
+        format_xml_element(
+            "g", content, class_=kind, **PAINT_BY_KIND[kind], **attributes
+        )
         if content
         else ""
     )
 
 
-def words(
+def draw_text(
     x: float, y: float, text: str, *, width: float | None = None, **attributes: object
 ) -> str:
     shown = text if width is None else truncate_to_width(text, width)
-    title = "" if shown == text else xml_element("title", escape_xml_text(text))
-    return xml_element("text", title + escape_xml_text(shown), x=x, y=y, **attributes)
+    title = "" if shown == text else format_xml_element("title", escape_xml_text(text))
+    return format_xml_element(
+        "text", title + escape_xml_text(shown), x=x, y=y, **attributes
+    )
 
 
 def escape_xml_text(text: str) -> str:
@@ -427,16 +440,16 @@ def truncate_to_width(text: str, width: float) -> str:
 def draw_interval(at: float, low: float, high: float, *, is_across: bool) -> str:
     middle, before, start, end = map(_format_attribute, (at, at - 3, low, high))
     if is_across:
-        return xml_element(
+        return format_xml_element(
             "path", d=f"M{start} {middle}H{end}M{start} {before}v6M{end} {before}v6"
         )
-    return xml_element(
+    return format_xml_element(
         "path", d=f"M{middle} {start}V{end}M{before} {start}h6M{before} {end}h6"
     )
 
 
-def mark(look: Look, x: float, y: float, *, is_open: bool = False) -> str:
-    return xml_element(
+def draw_symbol(look: SeriesStyle, x: float, y: float, *, is_open: bool = False) -> str:
+    return format_xml_element(
         "path",
         d=f"M{_format_attribute(x)} {_format_attribute(y)}{_SYMBOL_PATHS[look.symbol]}",
         fill="none" if is_open else look.color,
@@ -468,7 +481,7 @@ _HATCH_PATHS = {
 
 
 def draw_bar(
-    look: Look,
+    look: SeriesStyle,
     x: float,
     y: float,
     width: float,
@@ -476,19 +489,21 @@ def draw_bar(
     hatch_id: str | None = None,
 ) -> str:
     size = {"x": x, "y": y, "width": width, "height": max(height, 0.5)}
-    over = xml_element("rect", **size, fill=f"url(#{hatch_id})") if hatch_id else ""
-    return xml_element("rect", **size, fill=look.color) + over
+    over = (
+        format_xml_element("rect", **size, fill=f"url(#{hatch_id})") if hatch_id else ""
+    )
+    return format_xml_element("rect", **size, fill=look.color) + over
 
 
-def hatch_pattern(look: Look, name: str) -> str:
-    line = xml_element(
+def draw_hatch_pattern(look: SeriesStyle, name: str) -> str:
+    line = format_xml_element(
         "path",
         d=_HATCH_PATHS[look.pattern],
         stroke="#ffffff",
         stroke_width=1.6,
         stroke_opacity=0.6,
     )
-    return xml_element(
+    return format_xml_element(
         "pattern", line, id=name, width=8, height=8, patternUnits="userSpaceOnUse"
     )
 
@@ -497,14 +512,14 @@ def compose_svg(
     width: float, height: float, title: str, description: str, parts: Iterable[str]
 ) -> str:
     body = [
-        xml_element("title", escape_xml_text(title)),
-        xml_element("desc", escape_xml_text(description)) if description else "",
-        xml_element(
+        format_xml_element("title", escape_xml_text(title)),
+        format_xml_element("desc", escape_xml_text(description)) if description else "",
+        format_xml_element(
             "rect", class_="paper", **PAINT_BY_KIND["paper"], width=width, height=height
         ),
         *parts,
     ]
-    return xml_element(
+    return format_xml_element(
         "svg",
         "".join(body),
         xmlns="http://www.w3.org/2000/svg",

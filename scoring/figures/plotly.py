@@ -11,9 +11,9 @@ from scoring.figures import description
 from scoring.figures.frame import (
     FIGURE_WIDTH_PIXELS,
     PlotArea,
-    axis_span,
-    axis_ticks,
-    labels,
+    compute_axis_range,
+    compute_axis_ticks,
+    place_point_labels,
 )
 
 HATCH_PATTERN = {
@@ -28,26 +28,30 @@ LEGEND_LAYOUT = {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}
 #: Plotly's settings for an axis that shows names instead of numbers.
 NAME_AXIS_SETTINGS = {"automargin": True, "type": "category"}
 #: This text replaces a missing interval, because Plotly would draw null with length 0.
-MISSING_INTERVAL = "none"
+MISSING_INTERVAL_TEXT = "none"
 
-Part = dict[str, Any]
+PlotlyObject = dict[str, Any]
 #: Plotly parses texts as HTML and turns `<a href>` into a link.
 #: Plotly decodes only the HTML entities of `&`, `<` and `>`.
 #: Plotly shows other entities literally, such as those of quotation marks.
 HTML_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
-def escaped(part: Any) -> Any:
+def escape_html_in_texts(part: Any) -> Any:
     """Escape HTML in all texts of a Plotly figure or of a part of the figure."""
     if isinstance(part, str):
         return part.translate(HTML_ENTITIES)
     if isinstance(part, Mapping):
-        return {name: escaped(value) for name, value in part.items()}
-    return [escaped(value) for value in part] if isinstance(part, Sequence) else part
+        return {name: escape_html_in_texts(value) for name, value in part.items()}
+    return (
+        [escape_html_in_texts(value) for value in part]
+        if isinstance(part, Sequence)
+        else part
+    )
 
 
 @singledispatch
-def as_plotly(figure: object) -> Part:
+def as_plotly(figure: object) -> PlotlyObject:
     """Return a figure as the argument of `plotly.graph_objects.Figure`, a mapping with
     the keys `data` and `layout`.
     """
@@ -55,7 +59,7 @@ def as_plotly(figure: object) -> Part:
 
 
 @as_plotly.register
-def _heat_map(figure: description.HeatMap) -> Part:
+def _convert_heat_map(figure: description.HeatMap) -> PlotlyObject:
     trace: dict[str, Any] = {
         "type": "heatmap",
         "x": number_repeated_names(figure.columns),
@@ -89,7 +93,7 @@ def _heat_map(figure: description.HeatMap) -> Part:
 
 
 @as_plotly.register
-def _bars(figure: description.Bars) -> Part:
+def _convert_bar_chart(figure: description.BarChart) -> PlotlyObject:
     data = [
         {
             "type": "bar",
@@ -100,12 +104,12 @@ def _bars(figure: description.Bars) -> Part:
                 "color": look.color,
                 "pattern": {"shape": look.pattern, **HATCH_PATTERN},
             },
-            **_hover_texts(
+            **_build_hover_texts(
                 figure.hover(series, place) for place in range(len(figure.labels))
             ),
-            **_error_bars("error_y", series.values),
+            **_build_error_bars("error_y", series.values),
         }
-        for series, look in zip(figure.drawn, description.LOOKS, strict=False)
+        for series, look in zip(figure.drawn, description.SERIES_STYLES, strict=False)
     ]
     layout = {
         "barmode": "group",
@@ -113,7 +117,7 @@ def _bars(figure: description.Bars) -> Part:
         "height": 320,
         "margin": FIGURE_MARGIN,
         "xaxis": {**NAME_AXIS_SETTINGS, "showgrid": False},
-        "yaxis": _axis_layout(figure.axis, figure.numbers),
+        "yaxis": _build_axis_layout(figure.axis, figure.numbers),
         "legend": LEGEND_LAYOUT,
         "showlegend": True,
     }
@@ -121,7 +125,7 @@ def _bars(figure: description.Bars) -> Part:
 
 
 @as_plotly.register
-def _dots(figure: description.Dots) -> Part:
+def _convert_dot_plot(figure: description.DotPlot) -> PlotlyObject:
     data = [
         {
             "type": "scatter",
@@ -130,20 +134,20 @@ def _dots(figure: description.Dots) -> Part:
             "name": series.name,
             "x": [measured.value for measured in series.values],
             "y": number_repeated_names(figure.labels),
-            "marker": _marker(look, series.values),
-            **_hover_texts(
+            "marker": _build_marker(look, series.values),
+            **_build_hover_texts(
                 figure.hover(series, place) for place in range(len(figure.labels))
             ),
-            **_error_bars("error_x", series.values),
+            **_build_error_bars("error_x", series.values),
         }
-        for series, look in zip(figure.drawn, description.LOOKS, strict=False)
+        for series, look in zip(figure.drawn, description.SERIES_STYLES, strict=False)
     ]
     layout = {
         "height": 110 + max(28, 12 * len(data)) * len(figure.labels),
         "scattermode": "group",
         "margin": FIGURE_MARGIN,
         "xaxis": {
-            **_axis_layout(figure.axis, figure.numbers),
+            **_build_axis_layout(figure.axis, figure.numbers),
             "zeroline": True,
             "zerolinewidth": 2,
         },
@@ -155,14 +159,14 @@ def _dots(figure: description.Dots) -> Part:
 
 
 @as_plotly.register
-def _scatter(figure: description.Scatter) -> Part:
+def _convert_scatter_plot(figure: description.ScatterPlot) -> PlotlyObject:
     field = PlotArea(
         0,
         0,
         FIGURE_WIDTH_PIXELS,
         330,
-        axis_span(figure.x, figure.across),
-        axis_span(figure.y, figure.up),
+        compute_axis_range(figure.x, figure.drawn_x_numbers),
+        compute_axis_range(figure.y, figure.drawn_y_numbers),
     )
     named = {
         point: (point.name, field.x(point.x.value), field.y(point.y.value))
@@ -171,31 +175,31 @@ def _scatter(figure: description.Scatter) -> Part:
         for point in series.points
         if point.x.value is not None and point.y.value is not None
     }
-    written = zip(named, labels(list(named.values())), strict=True)
+    written = zip(named, place_point_labels(list(named.values())), strict=True)
     sides = {point: label.side for point, label in written if label}
     data = [
-        _reference_line(series, figure, look)
+        _build_reference_line(series, figure, look)
         if series.is_reference
-        else _point_trace(series, figure, look, sides)
-        for series, look in zip(figure.drawn, description.LOOKS, strict=False)
+        else _build_point_trace(series, figure, look, sides)
+        for series, look in zip(figure.drawn, description.SERIES_STYLES, strict=False)
     ]
     layout = {
         "height": 380,
         "margin": {**FIGURE_MARGIN, "t": 20},
-        "xaxis": _axis_layout(figure.x, figure.across),
-        "yaxis": _axis_layout(figure.y, figure.up),
+        "xaxis": _build_axis_layout(figure.x, figure.drawn_x_numbers),
+        "yaxis": _build_axis_layout(figure.y, figure.drawn_y_numbers),
         "legend": LEGEND_LAYOUT,
         "showlegend": sum(bool(series.name) for series in figure.drawn) > 1,
     }
     return {"data": data, "layout": layout}
 
 
-def _point_trace(
+def _build_point_trace(
     series: description.PointSeries,
-    figure: description.Scatter,
-    look: description.Look,
-    sides: Mapping[description.Point, str],
-) -> Part:
+    figure: description.ScatterPlot,
+    look: description.SeriesStyle,
+    sides: Mapping[description.ScatterPoint, str],
+) -> PlotlyObject:
     modes = [
         ("lines", series.has_line),
         ("markers", series.has_points),
@@ -205,66 +209,74 @@ def _point_trace(
         "type": "scatter",
         "mode": "+".join(name for name, is_drawn in modes if is_drawn),
         "name": series.name,
-        **_point_coordinates(series, figure),
+        **_build_point_coordinates(series, figure),
         "text": [point.name if point in sides else "" for point in series.points],
         "textposition": [sides.get(point, "top center") for point in series.points],
         "cliponaxis": False,
-        "marker": _marker(look, [point.y for point in series.points]),
+        "marker": _build_marker(look, [point.y for point in series.points]),
         "line": {
             "color": look.color,
             "dash": look.dash,
             "shape": "hv" if series.is_stepped else "linear",
         },
-        **_hover_texts(figure.hover(point) for point in series.points),
-        **_error_bars("error_x", [point.x for point in series.points]),
-        **_error_bars("error_y", [point.y for point in series.points]),
+        **_build_hover_texts(figure.hover(point) for point in series.points),
+        **_build_error_bars("error_x", [point.x for point in series.points]),
+        **_build_error_bars("error_y", [point.y for point in series.points]),
     }
 
 
-def _reference_line(
-    series: description.PointSeries, figure: description.Scatter, look: description.Look
-) -> Part:
+def _build_reference_line(
+    series: description.PointSeries,
+    figure: description.ScatterPlot,
+    look: description.SeriesStyle,
+) -> PlotlyObject:
     return {
         "type": "scatter",
         "mode": "lines",
         "name": series.name,
-        **_point_coordinates(series, figure),
+        **_build_point_coordinates(series, figure),
         "line": {"color": look.color, "dash": "dot", "width": 1},
         "hoverinfo": "skip",
         "showlegend": bool(series.name),
     }
 
 
-def _point_coordinates(
-    series: description.PointSeries, figure: description.Scatter
-) -> Part:
+def _build_point_coordinates(
+    series: description.PointSeries, figure: description.ScatterPlot
+) -> PlotlyObject:
     across = [point.x.value for point in series.points]
     return {
-        "x": [_iso_time(at) for at in across] if figure.x.kind == "date" else across,
+        "x": [_format_iso_time(at) for at in across]
+        if figure.x.kind == "date"
+        else across,
         "y": [point.y.value for point in series.points],
     }
 
 
-def _axis_layout(axis: description.Axis, numbers: Iterable[float]) -> Part:
-    over = axis_span(axis, numbers)
-    part: Part = {
+def _build_axis_layout(
+    axis: description.Axis, numbers: Iterable[float]
+) -> PlotlyObject:
+    over = compute_axis_range(axis, numbers)
+    part: PlotlyObject = {
         "automargin": True,
         "type": axis.kind,
-        "range": [_iso_time(over.low), _iso_time(over.high)]
+        "range": [_format_iso_time(over.low), _format_iso_time(over.high)]
         if axis.kind == "date"
         else [over.low, over.high],
         "title": {"text": axis.title},
     }
     if axis.labels or axis.kind != "linear":
-        named = axis_ticks(axis, over)
+        named = compute_axis_ticks(axis, over)
         part["tickvals"] = [
-            _iso_time(at) if axis.kind == "date" else at for at, _ in named
+            _format_iso_time(at) if axis.kind == "date" else at for at, _ in named
         ]
         part["ticktext"] = [words for _, words in named]
     return part
 
 
-def _marker(look: description.Look, values: Sequence[description.Measured]) -> Part:
+def _build_marker(
+    look: description.SeriesStyle, values: Sequence[description.FigureValue]
+) -> PlotlyObject:
     symbols = [
         f"{look.symbol}-open" if measured.is_faint else look.symbol
         for measured in values
@@ -278,13 +290,13 @@ def _marker(look: description.Look, values: Sequence[description.Measured]) -> P
     }
 
 
-def _hover_texts(texts: Iterable[str]) -> Part:
+def _build_hover_texts(texts: Iterable[str]) -> PlotlyObject:
     return {"hoverinfo": "text", "hovertext": list(texts)}
 
 
-def _error_bars(
-    name: str, values: Sequence[description.Measured]
-) -> Mapping[str, Part]:
+def _build_error_bars(
+    name: str, values: Sequence[description.FigureValue]
+) -> Mapping[str, PlotlyObject]:
     if not any(measured.ends for measured in values):
         return {}
     above: list[object] = []
@@ -292,16 +304,16 @@ def _error_bars(
     for measured in values:
         ends, value = measured.ends, measured.value
         above.append(
-            MISSING_INTERVAL if ends is None or value is None else ends[1] - value
+            MISSING_INTERVAL_TEXT if ends is None or value is None else ends[1] - value
         )
         below.append(
-            MISSING_INTERVAL if ends is None or value is None else value - ends[0]
+            MISSING_INTERVAL_TEXT if ends is None or value is None else value - ends[0]
         )
     lengths = {"type": "data", "symmetric": False, "array": above, "arrayminus": below}
     return {name: {**lengths, "thickness": 1.2, "width": 3}}
 
 
-def _iso_time(at: float | None) -> str | None:
+def _format_iso_time(at: float | None) -> str | None:
     return (
         None
         if at is None

@@ -19,7 +19,7 @@ def as_svg(figure: object) -> str:
 
 
 @as_svg.register
-def _heat_map(figure: description.HeatMap) -> str:
+def _draw_heat_map(figure: description.HeatMap) -> str:
     names_width = min(
         frame.MAX_NAME_WIDTH,
         max(map(frame.estimate_text_width, figure.rows), default=0),
@@ -52,13 +52,13 @@ def _heat_map(figure: description.HeatMap) -> str:
             max(map(frame.estimate_text_width, figure.columns)),
         )
         top, right = (
-            18 + frame.RISE * longest,
-            max(RIGHT_MARGIN_PIXELS, frame.RUN * longest - cell / 2),
+            18 + frame.TURNED_NAME_SINE * longest,
+            max(RIGHT_MARGIN_PIXELS, frame.TURNED_NAME_COSINE * longest - cell / 2),
         )
         cell = (width - left - right) / columns
     below = top + ROW_HEIGHT_PIXELS * len(figure.rows)
     heads = [
-        frame.words(
+        frame.draw_text(
             x,
             top - 8,
             name,
@@ -66,12 +66,12 @@ def _heat_map(figure: description.HeatMap) -> str:
             transform=f"rotate(-40 {x:.1f} {top - 8:.1f})",
         )
         if is_turned
-        else frame.words(x, top - 8, name)
+        else frame.draw_text(x, top - 8, name)
         for index, name in enumerate(figure.columns)
         for x in (left + cell * (index + 0.5),)
     ]
     names = [
-        frame.words(
+        frame.draw_text(
             left - 8, top + ROW_HEIGHT_PIXELS * index + 17, name, width=names_width
         )
         for index, name in enumerate(figure.rows)
@@ -88,14 +88,14 @@ def _heat_map(figure: description.HeatMap) -> str:
                 horizontal = f"{cell - CELL_GAP_PIXELS:.1f}"
                 vertical = f"{ROW_HEIGHT_PIXELS - CELL_GAP_PIXELS:.0f}"
                 path = f"{place}h{horizontal}v{vertical}h-{horizontal}z"
-                low.append(frame.xml_element("path", d=path))
+                low.append(frame.format_xml_element("path", d=path))
                 high.append(
-                    frame.xml_element(
+                    frame.format_xml_element(
                         "path", d=path, fill_opacity=float(figure.strength(value))
                     )
                 )
     texts = [
-        frame.words(
+        frame.draw_text(
             left + cell * (across + 0.5), top + ROW_HEIGHT_PIXELS * down + 17, text
         )
         for down, line_texts in enumerate(figure.texts)
@@ -113,14 +113,14 @@ def _heat_map(figure: description.HeatMap) -> str:
 
 
 @as_svg.register
-def _bars(figure: description.Bars) -> str:
-    looks = list(zip(figure.drawn, description.LOOKS, strict=False))
-    up = frame.axis_span(figure.axis, figure.numbers)
+def _draw_bar_chart(figure: description.BarChart) -> str:
+    looks = list(zip(figure.drawn, description.SERIES_STYLES, strict=False))
+    up = frame.compute_axis_range(figure.axis, figure.numbers)
     groups = max(1, len(figure.labels))
-    left = frame.left_margin_for_axis(figure.axis, up)
+    left = frame.compute_left_margin(figure.axis, up)
     left = max(
         left,
-        frame.margin_before_names(
+        frame.compute_margin_before_names(
             figure.labels,
             (frame.FIGURE_WIDTH_PIXELS - left - RIGHT_MARGIN_PIXELS) / groups,
         ),
@@ -134,11 +134,11 @@ def _bars(figure: description.Bars) -> str:
         if look.pattern
     }
 
-    def swatch(look: description.Look, x: float, y: float) -> str:
+    def draw_swatch(look: description.SeriesStyle, x: float, y: float) -> str:
         return frame.draw_bar(look, x - 7, y - 6, 14, 12, hatches.get(look))
 
     drawn_legend, top = frame.draw_legend(
-        [(series.name, look) for series, look in looks], swatch, left
+        [(series.name, look) for series, look in looks], draw_swatch, left
     )
     bottom = top + 230
     field = frame.PlotArea(
@@ -146,7 +146,7 @@ def _bars(figure: description.Bars) -> str:
         top,
         frame.FIGURE_WIDTH_PIXELS - RIGHT_MARGIN_PIXELS,
         bottom,
-        frame.AxisSpan(-0.5, groups - 0.5),
+        frame.AxisRange(-0.5, groups - 0.5),
         up,
     )
     width = 0.76 * room / max(1, len(looks))
@@ -173,16 +173,18 @@ def _bars(figure: description.Bars) -> str:
                 errors.append(
                     frame.draw_interval(x + width * 0.47, low, high, is_across=False)
                 )
-    defs = "".join(frame.hatch_pattern(look, name) for look, name in hatches.items())
+    defs = "".join(
+        frame.draw_hatch_pattern(look, name) for look, name in hatches.items()
+    )
     parts = [
-        frame.xml_element("defs", defs) if defs else "",
+        frame.format_xml_element("defs", defs) if defs else "",
         drawn_legend,
         frame.draw_vertical_axis(field, figure.axis),
         *bars,
         frame.draw_group(
             "axis",
             [
-                frame.xml_element(
+                frame.format_xml_element(
                     "path",
                     d=f"M{left:.1f} {zero:.1f}H{frame.FIGURE_WIDTH_PIXELS - RIGHT_MARGIN_PIXELS:.1f}",
                 )
@@ -191,32 +193,32 @@ def _bars(figure: description.Bars) -> str:
         frame.draw_group("interval", errors),
         frame.draw_names_below(figure.labels, field.x, bottom),
     ]
-    height = bottom + frame.margin_below_names(figure.labels, room)
+    height = bottom + frame.compute_margin_below_names(figure.labels, room)
     return frame.compose_svg(
         frame.FIGURE_WIDTH_PIXELS, height, figure.title, figure.description, parts
     )
 
 
 @as_svg.register
-def _dots(figure: description.Dots) -> str:
-    looks = list(zip(figure.drawn, description.LOOKS, strict=False))
+def _draw_dot_plot(figure: description.DotPlot) -> str:
+    looks = list(zip(figure.drawn, description.SERIES_STYLES, strict=False))
     names_width = min(
         frame.MAX_NAME_WIDTH,
         max(map(frame.estimate_text_width, figure.labels), default=0),
     )
     left = names_width + 14
     named = [(series.name, look) for series, look in looks] if len(looks) > 1 else []
-    drawn_legend, top = frame.draw_legend(named, frame.mark, left)
+    drawn_legend, top = frame.draw_legend(named, frame.draw_symbol, left)
     row = max(ROW_HEIGHT_PIXELS, 13.0 * len(looks) + 8)
     bottom = top + row * max(1, len(figure.labels))
-    across = frame.axis_span(figure.axis, figure.numbers)
+    across = frame.compute_axis_range(figure.axis, figure.numbers)
     field = frame.PlotArea(
         left,
         top,
         frame.FIGURE_WIDTH_PIXELS - RIGHT_MARGIN_PIXELS,
         bottom,
         across,
-        frame.AxisSpan(0, 1),
+        frame.AxisRange(0, 1),
     )
     marks, errors = [], []
     for number, (series, look) in enumerate(looks):
@@ -225,7 +227,9 @@ def _dots(figure: description.Dots) -> str:
                 continue
             y = top + row * (place + 0.5) + 13.0 * (number - (len(looks) - 1) / 2)
             marks.append(
-                frame.mark(look, field.x(measured.value), y, is_open=measured.is_faint)
+                frame.draw_symbol(
+                    look, field.x(measured.value), y, is_open=measured.is_faint
+                )
             )
             if ends := measured.ends:
                 errors.append(
@@ -234,7 +238,9 @@ def _dots(figure: description.Dots) -> str:
                     )
                 )
     names = [
-        frame.words(left - 10, top + row * (index + 0.5) + 4, name, width=names_width)
+        frame.draw_text(
+            left - 10, top + row * (index + 0.5) + 4, name, width=names_width
+        )
         for index, name in enumerate(figure.labels)
     ]
     has_zero = across.low <= 0 <= across.high
@@ -243,7 +249,11 @@ def _dots(figure: description.Dots) -> str:
         frame.draw_horizontal_axis(field, figure.axis),
         frame.draw_group(
             "axis",
-            [frame.xml_element("path", d=f"M{field.x(0):.1f} {top:.1f}V{bottom:.1f}")]
+            [
+                frame.format_xml_element(
+                    "path", d=f"M{field.x(0):.1f} {top:.1f}V{bottom:.1f}"
+                )
+            ]
             if has_zero
             else [],
         ),
@@ -258,24 +268,26 @@ def _dots(figure: description.Dots) -> str:
 
 
 @as_svg.register
-def _scatter(figure: description.Scatter) -> str:
+def _draw_scatter_plot(figure: description.ScatterPlot) -> str:
     up, across = (
-        frame.axis_span(figure.y, figure.up),
-        frame.axis_span(figure.x, figure.across),
+        frame.compute_axis_range(figure.y, figure.drawn_y_numbers),
+        frame.compute_axis_range(figure.x, figure.drawn_x_numbers),
     )
-    left = frame.left_margin_for_axis(figure.y, up)
-    looks = list(zip(figure.drawn, description.LOOKS, strict=False))
+    left = frame.compute_left_margin(figure.y, up)
+    looks = list(zip(figure.drawn, description.SERIES_STYLES, strict=False))
     lines = {look for series, look in looks if not series.has_points}
     named = [(series.name, look) for series, look in looks if series.name]
 
-    def swatch(look: description.Look, x: float, y: float) -> str:
+    def draw_swatch(look: description.SeriesStyle, x: float, y: float) -> str:
         return (
-            frame.line(look, f"M{x - 8:.1f} {y:.1f}h18")
+            frame.draw_line(look, f"M{x - 8:.1f} {y:.1f}h18")
             if look in lines
-            else frame.mark(look, x, y)
+            else frame.draw_symbol(look, x, y)
         )
 
-    drawn_legend, top = frame.draw_legend(named if len(named) > 1 else [], swatch, left)
+    drawn_legend, top = frame.draw_legend(
+        named if len(named) > 1 else [], draw_swatch, left
+    )
     field = frame.PlotArea(
         left,
         top,
@@ -288,12 +300,12 @@ def _scatter(figure: description.Scatter) -> str:
         (point.name, x, y)
         for series, _ in looks
         if series.has_names
-        for point, x, y in _placed_points(series, field)
+        for point, x, y in _iterate_point_positions(series, field)
     ]
     names = [
-        frame.words(label.left, label.base, name)
+        frame.draw_text(label.left, label.base, name)
         for (name, _, _), label in zip(
-            with_names, frame.labels(with_names), strict=True
+            with_names, frame.place_point_labels(with_names), strict=True
         )
         if label
     ]
@@ -304,7 +316,7 @@ def _scatter(figure: description.Scatter) -> str:
         frame.draw_group(
             "axis",
             [
-                frame.xml_element(
+                frame.format_xml_element(
                     "path", d=f"M{left:.1f} {field.bottom:.1f}H{field.right:.1f}"
                 )
             ],
@@ -319,10 +331,10 @@ def _scatter(figure: description.Scatter) -> str:
             [error for series, _ in looks for error in _draw_error_bars(series, field)],
         ),
         *(
-            frame.mark(look, x, y)
+            frame.draw_symbol(look, x, y)
             for series, look in looks
             if series.has_points
-            for _, x, y in _placed_points(series, field)
+            for _, x, y in _iterate_point_positions(series, field)
         ),
         frame.draw_group("ink", names),
     ]
@@ -332,25 +344,27 @@ def _scatter(figure: description.Scatter) -> str:
     )
 
 
-def _placed_points(
+def _iterate_point_positions(
     series: description.PointSeries, field: frame.PlotArea
-) -> Iterator[tuple[description.Point, float, float]]:
+) -> Iterator[tuple[description.ScatterPoint, float, float]]:
     for point in series.points:
         if point.x.value is not None and point.y.value is not None:
             yield point, field.x(point.x.value), field.y(point.y.value)
 
 
 def _draw_connecting_line(
-    series: description.PointSeries, field: frame.PlotArea, look: description.Look
+    series: description.PointSeries,
+    field: frame.PlotArea,
+    look: description.SeriesStyle,
 ) -> str:
-    places = [(x, y) for _, x, y in _placed_points(series, field)]
+    places = [(x, y) for _, x, y in _iterate_point_positions(series, field)]
     if not places:
         return ""
     steps = "".join(
         f"H{x:.1f}V{y:.1f}" if series.is_stepped else f"L{x:.1f} {y:.1f}"
         for x, y in places[1:]
     )
-    return frame.line(
+    return frame.draw_line(
         look,
         f"M{places[0][0]:.1f} {places[0][1]:.1f}{steps}",
         is_thin=series.is_reference,
@@ -360,7 +374,7 @@ def _draw_connecting_line(
 def _draw_error_bars(
     series: description.PointSeries, field: frame.PlotArea
 ) -> Iterator[str]:
-    for point, x, y in _placed_points(series, field):
+    for point, x, y in _iterate_point_positions(series, field):
         if ends := point.x.ends:
             yield frame.draw_interval(
                 y, field.x(ends[0]), field.x(ends[1]), is_across=True

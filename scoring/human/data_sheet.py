@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _, gettext_noop
 from citeboard.core import audit, plain_text
 from citeboard.core.words import count_with_noun, join_names
 from citeboard.teams.models import User
-from scoring.human.ratings import texts_of
-from scoring.models import HIGHEST, LOWEST, RATING_CRITERIA, Sheet
-from scoring.results.board.human_columns import agreement_in_words
+from scoring.human.ratings import load_texts_of_sheet
+from scoring.models import HIGHEST_RATING, LOWEST_RATING, RATING_CRITERIA, Sheet
+from scoring.results.board.human_columns import describe_annotator_agreement
 from tasks.models import Submission
 
-MAX_ANSWER_CHARACTERS = 4000
+MAX_DATA_SHEET_ANSWER_CHARACTERS = 4000
 #: Questions of the data sheet in English, grouped by section.
 QUESTIONS_BY_SECTION: dict[str, dict[str, str]] = {
     gettext_noop("Paper and resources"): {
@@ -79,11 +79,11 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         texts = {
-            name: plain_text.plain_paragraphs(answers.get(name, ""))
+            name: plain_text.clean_multiline_text(answers.get(name, ""))
             for name in DATA_SHEET_QUESTIONS
         }
         changes = [
-            audit.Change(name, locked.data_sheet.get(name), text or None)
+            audit.SettingChange(name, locked.data_sheet.get(name), text or None)
             for name, text in texts.items()
             if text != locked.data_sheet.get(name, "")
         ]
@@ -95,7 +95,7 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
             names = join_names([change.key for change in changes])
         phase, facts = locked.phase, {"sheet": sheet.pk, "names": names}
         place = phase.task.season
-        audit.record(
+        audit.record_action(
             "data-sheet",
             actor=by,
             subject=phase,
@@ -105,7 +105,7 @@ def save_data_sheet(*, sheet: Sheet, answers: Mapping[str, str], by: User) -> No
         )
 
 
-def known_answers(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
+def iterate_answers_known_to_site(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
     """Yield the answers that the site itself can give in the data sheet of a published
     human evaluation, as tuples of section, question and answer.
 
@@ -122,7 +122,9 @@ def known_answers(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
     yield "Systems", _("Task"), f"{sheet.phase.task}, {sheet.phase.task.season}"
     yield "Sample", _("Systems"), count_with_noun(systems, "system")
     instances = count_with_noun(sheet.instances.count(), "instance")
-    items = f"{instances}, {count_with_noun(texts_of(sheet).count(), 'text')}"
+    items = (
+        f"{instances}, {count_with_noun(load_texts_of_sheet(sheet).count(), 'text')}"
+    )
     drawn = _(
         "%(items)s, drawn by the seed %(seed)s from those with a text of every system"
     )
@@ -138,11 +140,11 @@ def known_answers(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
     )
     yield "Design", _("What evaluators see"), seen
     for name in RATING_CRITERIA:
-        numbered = enumerate(sheet.levels(name), start=LOWEST)
+        numbered = enumerate(sheet.levels(name), start=LOWEST_RATING)
         levels = "; ".join(f"{level}: {words}" for level, words in numbered)
         scale = _("From %(lowest)s to %(highest)s.") % {
-            "lowest": LOWEST,
-            "highest": HIGHEST,
+            "lowest": LOWEST_RATING,
+            "highest": HIGHEST_RATING,
         }
         yield (
             "Quality criteria",
@@ -155,7 +157,7 @@ def known_answers(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
     yield (
         "Quality criteria",
         _("Agreement"),
-        measures % {"agreement": agreement_in_words(sheet)},
+        measures % {"agreement": describe_annotator_agreement(sheet)},
     )
     aggregation = _(
         "Mean of a system's ratings, with a %(level)s interval over instances"
@@ -163,8 +165,8 @@ def known_answers(sheet: Sheet) -> Iterator[tuple[str, str, str]]:
     yield "Quality criteria", _("Aggregation"), aggregation % {"level": "95 %"}
 
 
-def answered_sections(sheet: Sheet) -> list[tuple[str, list[tuple[str, str]]]]:
-    facts = list(known_answers(sheet))
+def group_answers_by_section(sheet: Sheet) -> list[tuple[str, list[tuple[str, str]]]]:
+    facts = list(iterate_answers_known_to_site(sheet))
     parts = []
     for section, questions in QUESTIONS_BY_SECTION.items():
         lines = [
@@ -182,7 +184,7 @@ def answered_sections(sheet: Sheet) -> list[tuple[str, list[tuple[str, str]]]]:
 
 def data_sheet_as_markdown(sheet: Sheet) -> str:
     lines = [f"# Human evaluation of {sheet.phase.task}, {sheet.phase}", ""]
-    for section, answers in answered_sections(sheet):
+    for section, answers in group_answers_by_section(sheet):
         lines += [f"## {section}", ""]
         for question, answer in answers:
             lines += [f"**{question}.** {answer}", ""]
@@ -198,7 +200,7 @@ def data_sheet_as_json(sheet: Sheet) -> str:
         "form": "after HEDS",
         "known": [
             {"section": section, "question": question, "answer": answer}
-            for section, question, answer in known_answers(sheet)
+            for section, question, answer in iterate_answers_known_to_site(sheet)
         ],
         "answers": {
             name: sheet.data_sheet[name]

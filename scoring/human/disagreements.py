@@ -18,17 +18,17 @@ from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
 from scoring.human.estimates import (
     StoredSheetFile,
-    estimable_kinds,
+    list_estimable_unit_kinds,
     require_estimable_board,
 )
 from scoring.human.sheets import SheetRefused
 from scoring.models import EstimateSheet, Judge
-from scoring.offline.estimated_units import KINDS
-from scoring.worker.child import RunFailed
+from scoring.offline.estimated_units import LABEL_KIND_BY_UNIT_KIND
+from scoring.worker.child import ScoringOfRunFailed
 from scoring.worker.estimating import (
     SampleParameters,
     UnitForms,
-    item_digests_of_row,
+    iterate_item_digests_of_row,
     open_all_unit_forms,
 )
 from scoring.worker.ledger import (
@@ -37,22 +37,27 @@ from scoring.worker.ledger import (
     read_judgement_file,
     split_into_batches,
 )
-from scoring.worker.local_copies import FileRefused
+from scoring.worker.local_copies import UploadedFileRefused
 from tasks.models import Phase, Submission
 from tasks.types import Problem
-from tasks.types.base import OF_JUDGE
-from tasks.types.judge_views import judge_key, options_of, replaced_judges, view_of
-from tasks.types.ledger import ENTAILS, NO_LABEL, Judgement
-from tasks.types.problems import Problems
-from tasks.types.stored_judges import stored_judges
+from tasks.types.base import JUDGE_SEPARATOR
+from tasks.types.judge_views import (
+    judge_key,
+    make_view_name,
+    replace_first_judge_in_options,
+    replaced_judges,
+)
+from tasks.types.ledger import ENTAILS_KIND, NO_VALID_LABEL, Judgement
+from tasks.types.problems import ProblemList
+from tasks.types.stored_judges import list_ledger_judges
 
 #: Minimum and maximum number of pairs on which two judges disagree in a sheet.
-MIN_PAIRS, MAX_PAIRS = 10, 1000
+MIN_DISAGREEMENT_PAIRS, MAX_DISAGREEMENT_PAIRS = 10, 1000
 #: The name under which the judgement ledger stores labels by people.
-PEOPLE_JUDGE = "people"
+PEOPLE_JUDGE_NAME = "people"
 #: Maximum length of a judge's name within the name of a sheet of disagreements.
-#: Longer names are cut and end with a digest of DIGEST_CHARACTERS characters.
-MAX_JUDGE_NAME_LENGTH, DIGEST_CHARACTERS = 60, 12
+#: Longer names are cut and end with a digest of SHORTENED_NAME_DIGEST_LENGTH characters.
+MAX_SHORTENED_JUDGE_NAME_LENGTH, SHORTENED_NAME_DIGEST_LENGTH = 60, 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,10 +116,10 @@ def _shorten_judge_name(judge: str) -> str:
     """Return the name of a judge, or a shortened name that ends with a digest of the
     name.
     """
-    if len(judge) <= MAX_JUDGE_NAME_LENGTH:
+    if len(judge) <= MAX_SHORTENED_JUDGE_NAME_LENGTH:
         return judge
-    digest = hashlib.sha256(judge.encode()).hexdigest()[:DIGEST_CHARACTERS]
-    return f"{judge[: MAX_JUDGE_NAME_LENGTH - DIGEST_CHARACTERS - 1]}…{digest}"
+    digest = hashlib.sha256(judge.encode()).hexdigest()[:SHORTENED_NAME_DIGEST_LENGTH]
+    return f"{judge[: MAX_SHORTENED_JUDGE_NAME_LENGTH - SHORTENED_NAME_DIGEST_LENGTH - 1]}…{digest}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,10 +143,15 @@ def compared_judges(phase: Phase) -> dict[str, ComparedJudges]:
     If a view replaces the judge of several kinds of labels, the key of the view compares
     labels of the last kind, and a key with the kind compares labels of each kind.
     """
-    units = {KINDS[of]: of for of in estimable_kinds(phase)}
+    units = {LABEL_KIND_BY_UNIT_KIND[of]: of for of in list_estimable_unit_kinds(phase)}
     options, found = phase.task.options, dict[str, ComparedJudges]()
     for rules in phase.task.rules:
-        view = {one.kind: one.name for one in stored_judges(options_of(rules, options))}
+        view = {
+            one.kind: one.name
+            for one in list_ledger_judges(
+                replace_first_judge_in_options(rules, options)
+            )
+        }
         for judge in replaced_judges(rules, options):
             if judge.kind in units:
                 compared = ComparedJudges(
@@ -151,11 +161,13 @@ def compared_judges(phase: Phase) -> dict[str, ComparedJudges]:
                     of=units[judge.kind],
                 )
                 found[judge_key(rules)] = compared
-                found.setdefault(view_of(compared.other, "", judge.kind), compared)
+                found.setdefault(
+                    make_view_name(compared.other, "", judge.kind), compared
+                )
     return found
 
 
-def judges_to_compare(phase: Phase) -> list[str]:
+def list_judges_to_compare(phase: Phase) -> list[str]:
     """Return the keys of judges whose labels can be compared with labels of the judges
     of the task. A key names the kind of labels if the judge can be compared by several.
     """
@@ -168,12 +180,12 @@ def judges_to_compare(phase: Phase) -> list[str]:
         for key in (
             own[:1]
             if len({found[key].kind for key in own}) == 1
-            else [key for key in own if OF_JUDGE in key]
+            else [key for key in own if JUDGE_SEPARATOR in key]
         )
     ]
 
 
-def new_sampling_seed() -> str:
+def make_random_sampling_seed() -> str:
     return secrets.token_hex(16)
 
 
@@ -183,15 +195,15 @@ def sample_disagreements(asked: DisagreementRequest, by: User) -> SampledDisagre
     """
     if asked.judge not in compared_judges(asked.phase):
         raise SheetRefused(_("the judge decides no view of this phase"))
-    sampling = _sampling_for_request(asked, by)
+    sampling = _build_sample_parameters(asked, by)
     try:
         with open_all_unit_forms(sampling) as units:
             return _sample_from_units(asked, sampling, units)
-    except (RunFailed, UploadUnreadable) as reason:
+    except (ScoringOfRunFailed, UploadUnreadable) as reason:
         raise SheetRefused(str(reason)) from reason
 
 
-def _sampling_for_request(asked: DisagreementRequest, by: User) -> SampleParameters:
+def _build_sample_parameters(asked: DisagreementRequest, by: User) -> SampleParameters:
     board = require_estimable_board(asked.phase, by)
     assert board.gold is not None
     assert board.rules is not None
@@ -221,7 +233,7 @@ def _sample_from_units(
             common += 1
             if compared.differs:
                 differing += 1
-                yield _key(asked.seed, compared.row), compared.row
+                yield _hash_row_with_seed(asked.seed, compared.row), compared.row
 
     # The loop keeps only the sampled pairs in memory, and not all pairs.
     kept = heapq.nsmallest(
@@ -242,20 +254,20 @@ def _sample_from_units(
     )
 
 
-def _key(seed: str, row: Mapping[str, Any]) -> str:
+def _hash_row_with_seed(seed: str, row: Mapping[str, Any]) -> str:
     texts = json.dumps(row["texts"], sort_keys=True)
     return hashlib.sha256(f"{seed} {texts}".encode()).hexdigest()
 
 
 @dataclass(frozen=True)
-class _ComparedRow:
+class _RowWithComparedLabels:
     row: Mapping[str, Any]
     differs: bool
 
 
 def _compare_labels(
     asked: DisagreementRequest, units: Iterable[UnitForms]
-) -> Iterator[_ComparedRow]:
+) -> Iterator[_RowWithComparedLabels]:
     season, compared = asked.phase.task.season, asked.compared
     judges = [
         list(Judge.objects.deciding(name, season, compared.kind))
@@ -263,34 +275,37 @@ def _compare_labels(
     ]
     for some in split_into_batches(units):
         first, other = (
-            _labels_by_form(judge, [unit.forms for unit in some]) for judge in judges
+            _load_labels_by_item_form(judge, [unit.forms for unit in some])
+            for judge in judges
         )
         for unit in some:
             a = next((first[form] for form in unit.forms if form in first), None)
             b = next((other[form] for form in unit.forms if form in other), None)
             if a is not None and b is not None:
-                yield _ComparedRow(unit.row, a != b)
+                yield _RowWithComparedLabels(unit.row, a != b)
 
 
-def _labels_by_form(
+def _load_labels_by_item_form(
     deciding: list[Judge], forms: Iterable[Iterable[str]]
 ) -> dict[str, str]:
     asked = (form for own in forms for form in own)
     return {
         items: decision.settled.label
         for items, decision in look_up_labels(deciding, asked)
-        if decision.settled.label != NO_LABEL
+        if decision.settled.label != NO_VALID_LABEL
     }
 
 
-def lines_to_label(asked: DisagreementRequest, found: SampledDisagreements) -> bytes:
+def build_lines_for_people_to_label(
+    asked: DisagreementRequest, found: SampledDisagreements
+) -> bytes:
     """Return the pairs as lines of a file that people fill in. Each line has the format
     of the judgement ledger with an empty label, and does not show the labels of the two
     judges.
     """
     head = {
         "kind": asked.compared.kind,
-        "judge": PEOPLE_JUDGE,
+        "judge": PEOPLE_JUDGE_NAME,
         "digest": asked.name,
         "by": "",
     }
@@ -312,11 +327,11 @@ def save_disagreement_sheet(
     with transaction.atomic():
         sheet = EstimateSheet.objects.create(
             phase=asked.phase,
-            of=EstimateSheet.Of.DISAGREEMENTS,
+            of=EstimateSheet.UnitKind.DISAGREEMENTS,
             labels=asked.pairs,
             seed=asked.seed,
             gold=sampling.gold,
-            rules=view_of(sampling.rules, asked.view),
+            rules=make_view_name(sampling.rules, asked.view),
             runs=[run.pk for run in sampling.runs],
             judgements=lines.rows,
             file=lines.name,
@@ -329,7 +344,7 @@ def save_disagreement_sheet(
             },
             created_by=by,
         )
-        audit.record(
+        audit.record_action(
             "estimate-sheet/disagreements",
             actor=by,
             subject=asked.phase,
@@ -345,23 +360,23 @@ def read_people_labels(
     """Read people's labels of the pairs of a sheet, without the pairs that nobody
     labelled.
 
-    Raises FileRefused if a line is not a label by a person for a pair of the sheet.
+    Raises UploadedFileRefused if a line is not a label by a person for a pair of the sheet.
     """
     stored = _read_stored_sheet(sheet)
     given = read_judgement_file(path, filename, "", by).labelled()
     summary = given.summary
     lines = (summary.kind, summary.judge, summary.digest)
-    if lines != (stored.kind, PEOPLE_JUDGE, stored.name):
+    if lines != (stored.kind, PEOPLE_JUDGE_NAME, stored.name):
         message = _("these are not the lines of this sheet")
         problem = Problem(
             file=filename, message=message, expected=f"“digest”: “{stored.name}”"
         )
-        raise FileRefused([problem])
-    problems = Problems()
+        raise UploadedFileRefused([problem])
+    problems = ProblemList()
     is_empty = True
     for line, row in given:
         is_empty = False
-        if message := _label_fault(row, stored.pairs):
+        if message := _find_label_fault(row, stored.pairs):
             expected = _("the lines of the sheet, with “label” and “by”")
             problems.append(
                 Problem(file=filename, line=line, message=message, expected=expected)
@@ -371,18 +386,18 @@ def read_people_labels(
         expected = _("the lines of the sheet, with “label” and “by”")
         problems.append(Problem(file=filename, message=message, expected=expected))
     if problems:
-        raise FileRefused([*problems])
+        raise UploadedFileRefused([*problems])
     return given
 
 
-def _label_fault(row: Judgement, pairs: Collection[str]) -> str:
+def _find_label_fault(row: Judgement, pairs: Collection[str]) -> str:
     if not row.by:
         return _("it does not say who labelled the pair")
     return "" if row.items in pairs else _("the sheet has no such pair")
 
 
 @dataclass(frozen=True, kw_only=True)
-class _StoredSheet:
+class _StoredDisagreementSheet:
     """The name of a sheet of disagreements, the kind of its labels, and the digests
     that identify its pairs.
     """
@@ -392,11 +407,11 @@ class _StoredSheet:
     pairs: set[str]
 
 
-def _read_stored_sheet(sheet: EstimateSheet) -> _StoredSheet:
-    with storage.statistics.open(sheet.file) as file:
+def _read_stored_sheet(sheet: EstimateSheet) -> _StoredDisagreementSheet:
+    with storage.statistics_file_storage.open(sheet.file) as file:
         head, *rows = map(json.loads, file.read().splitlines())
-    pairs = {next(item_digests_of_row(row)) for row in rows}
-    return _StoredSheet(name=head["digest"], kind=head["kind"], pairs=pairs)
+    pairs = {next(iterate_item_digests_of_row(row)) for row in rows}
+    return _StoredDisagreementSheet(name=head["digest"], kind=head["kind"], pairs=pairs)
 
 
 def count_ledger_labels(sheet: EstimateSheet) -> int:
@@ -406,8 +421,8 @@ def count_ledger_labels(sheet: EstimateSheet) -> int:
     judges = Judge.objects.filter(
         season=sheet.phase.task.season_id,
         # Sheets of earlier releases have pairs of claims alone.
-        kind=sheet.result.get("kind", ENTAILS),
-        name=PEOPLE_JUDGE,
+        kind=sheet.result.get("kind", ENTAILS_KIND),
+        name=PEOPLE_JUDGE_NAME,
         digest=sheet.result.get("name") or _read_stored_sheet(sheet).name,
     )
     return sum(judges.values_list("decided", flat=True))

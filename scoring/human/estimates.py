@@ -16,49 +16,49 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, storage
-from citeboard.core.commits import after_commit
+from citeboard.core.commits import call_after_commit
 from citeboard.core.confinement import UploadUnreadable
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
-from scoring.human.sheets import MAX_SYSTEMS, SheetRefused
-from scoring.metrics import metrics_of
+from scoring.human.sheets import MAX_SYSTEMS_PER_SHEET, SheetRefused
+from scoring.metrics import build_metrics
 from scoring.models import EstimateSheet
 from scoring.results.board.standings import Board, compute_board
-from scoring.worker.background import new_storage_name
-from scoring.worker.child import RunFailed
+from scoring.worker.background import make_random_storage_name
+from scoring.worker.child import ScoringOfRunFailed
 from scoring.worker.estimating import (
     ComputedEstimates,
     SampleParameters,
     compute_estimates,
-    sample_sheet_bytes,
+    sample_units_as_sheet,
 )
-from scoring.worker.local_copies import FileRefused
+from scoring.worker.local_copies import UploadedFileRefused
 from tasks.models import Phase, Submission
 from tasks.models.seasons import increment_board_version
 from tasks.types import Problem
 from tasks.types.base import OptionRefused
 
 #: Minimum and maximum number of units that people label for each run.
-MIN_LABELS, MAX_LABELS = 20, 1000
+MIN_LABELLED_UNITS_PER_RUN, MAX_LABELLED_UNITS_PER_RUN = 20, 1000
 
 
-def estimable_kinds(phase: Phase) -> list[str]:
+def list_estimable_unit_kinds(phase: Phase) -> list[str]:
     """Return the kinds of units, such as claims, whose labels can be used to estimate
     scores of the phase.
     """
     task = phase.task
     try:
-        options = task.task_type.checked_options(task.options)
+        options = task.task_type.validate_options(task.options)
         metrics = [
             metric
             for rules in task.rules
-            for metric in metrics_of(task.task_type, rules, options)
+            for metric in build_metrics(task.task_type, rules, options)
         ]
     except OptionRefused:
         return []
     found = {metric.unit_columns.of for metric in metrics if metric.unit_columns}
-    return [kind for kind in EstimateSheet.Of.values if kind in found]
+    return [kind for kind in EstimateSheet.UnitKind.values if kind in found]
 
 
 def require_estimable_board(phase: Phase, by: User) -> Board:
@@ -75,16 +75,18 @@ def require_estimable_board(phase: Phase, by: User) -> Board:
     return board
 
 
-def new_sampling(phase: Phase, of: str, labels: int, by: User) -> SampleParameters:
+def create_sample_parameters(
+    phase: Phase, of: str, labels: int, by: User
+) -> SampleParameters:
     """Return the parameters of a new sample of units that people label, with a random
     seed. Raises SheetRefused.
     """
-    if of not in estimable_kinds(phase):
+    if of not in list_estimable_unit_kinds(phase):
         raise SheetRefused(_("the scores of this phase do not rest on such labels"))
     board = require_estimable_board(phase, by)
     assert board.gold is not None
     assert board.rules is not None
-    chosen = [row.submission for row in board.systems[:MAX_SYSTEMS]]
+    chosen = [row.submission for row in board.systems[:MAX_SYSTEMS_PER_SHEET]]
     runs = Submission.objects.select_related("phase__task__season").in_bulk(chosen)
     return SampleParameters(
         phase=phase,
@@ -97,13 +99,13 @@ def new_sampling(phase: Phase, of: str, labels: int, by: User) -> SampleParamete
     )
 
 
-def draw_sample(sampling: SampleParameters) -> bytes:
+def sample_units_as_sheet_lines(sampling: SampleParameters) -> bytes:
     """Return the lines of the file with the sampled units that people label. Raises
     SheetRefused.
     """
     try:
-        return sample_sheet_bytes(sampling)
-    except (RunFailed, UploadUnreadable) as reason:
+        return sample_units_as_sheet(sampling)
+    except (ScoringOfRunFailed, UploadUnreadable) as reason:
         raise SheetRefused(str(reason)) from reason
 
 
@@ -124,7 +126,9 @@ def store_sheet_file(content: bytes) -> StoredSheetFile:
     caller who does not save the file's name in the database must call `delete_unused_sheet_file`.
     """
     return StoredSheetFile(
-        name=storage.statistics.save(new_storage_name("jsonl"), ContentFile(content)),
+        name=storage.statistics_file_storage.save(
+            make_random_storage_name("jsonl"), ContentFile(content)
+        ),
         rows=content.count(b"\n") - 1,
         sha256=hashlib.sha256(content).hexdigest(),
     )
@@ -137,7 +141,7 @@ def delete_unused_sheet_file(lines: StoredSheetFile) -> None:
     """
     refers = Q(file=lines.name) | Q(people=lines.name)
     if not EstimateSheet.objects.filter(refers).exists():
-        storage.statistics.delete(lines.name)
+        storage.statistics_file_storage.delete(lines.name)
 
 
 def save_estimate_sheet(
@@ -167,7 +171,7 @@ def save_estimate_sheet(
     return sheet
 
 
-def sampling_of_sheet(sheet: EstimateSheet) -> SampleParameters:
+def load_sample_parameters_of_sheet(sheet: EstimateSheet) -> SampleParameters:
     """Return the parameters that determined the sample of units of a stored sheet.
     Raises SheetRefused if one of the sampled runs has left the board.
     """
@@ -191,30 +195,34 @@ def sampling_of_sheet(sheet: EstimateSheet) -> SampleParameters:
     )
 
 
-def computed(sheet: EstimateSheet, people: Path, filename: str) -> ComputedEstimates:
+def compute_estimates_from_file(
+    sheet: EstimateSheet, people: Path, filename: str
+) -> ComputedEstimates:
     """Estimate the scores of the sampled runs from people's labels in the file
-    ``people``. Raises FileRefused or SheetRefused.
+    ``people``. Raises UploadedFileRefused or SheetRefused.
     """
-    if not sheet.corrects_scores:
+    if not sheet.has_random_sample_of_units:
         raise SheetRefused(_("labels of disagreements are imported into the ledger"))
     try:
-        return compute_estimates(sampling_of_sheet(sheet), people)
-    except RunFailed as reason:
+        return compute_estimates(load_sample_parameters_of_sheet(sheet), people)
+    except ScoringOfRunFailed as reason:
         problems = [
             Problem(
                 **{
                     **facts,
-                    "file": _shown_file_name(str(facts.get("file", "")), filename),
+                    "file": _choose_shown_file_name(
+                        str(facts.get("file", "")), filename
+                    ),
                 }
             )
             for facts in reason.problems
         ]
-        raise FileRefused(
+        raise UploadedFileRefused(
             problems or [Problem(file=filename, message=str(reason))]
         ) from reason
 
 
-def _shown_file_name(file: str, filename: str) -> str:
+def _choose_shown_file_name(file: str, filename: str) -> str:
     return filename if file == "people.jsonl" else file
 
 
@@ -231,9 +239,9 @@ def save_people_labels(
     """
     with transaction.atomic():
         locked = EstimateSheet.objects.select_for_update().get(pk=sheet.pk)
-        _require_unpublished(locked)
+        _require_unpublished_estimates(locked)
         if old := locked.people:
-            after_commit(storage.statistics.delete, old)
+            call_after_commit(storage.statistics_file_storage.delete, old)
         locked.people = people.name
         locked.people_sha256 = people.sha256
         locked.result = dict(result)
@@ -241,7 +249,7 @@ def save_people_labels(
         _record_in_history(locked, by, "estimate-sheet/labels", {"sheet": sheet.pk})
 
 
-def _require_unpublished(sheet: EstimateSheet) -> None:
+def _require_unpublished_estimates(sheet: EstimateSheet) -> None:
     if not sheet.is_open:
         raise SheetRefused(_("the estimates are published; take them back first"))
 
@@ -253,11 +261,11 @@ def publish(*, sheet: EstimateSheet, by: User) -> None:
     with transaction.atomic():
         locked = EstimateSheet.objects.select_for_update().get(pk=sheet.pk)
         if not locked.is_open:
-            raise Refused(_("the estimates are published already"))
-        if not locked.corrects_scores:
-            raise Refused(_("a sheet of disagreements has no estimates"))
+            raise ActionRefused(_("the estimates are published already"))
+        if not locked.has_random_sample_of_units:
+            raise ActionRefused(_("a sheet of disagreements has no estimates"))
         if not locked.result:
-            raise Refused(_("there are no labels of people yet"))
+            raise ActionRefused(_("there are no labels of people yet"))
         locked.published_at = timezone.now()
         locked.save(update_fields=["published_at"])
         increment_board_version(locked.phase_id)
@@ -268,7 +276,7 @@ def unpublish_estimates(*, sheet: EstimateSheet, by: User) -> None:
     with transaction.atomic():
         locked = EstimateSheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_open:
-            raise Refused(_("the estimates are not published"))
+            raise ActionRefused(_("the estimates are not published"))
         locked.published_at = None
         locked.save(update_fields=["published_at"])
         increment_board_version(locked.phase_id)
@@ -279,12 +287,12 @@ def _record_in_history(
     sheet: EstimateSheet, by: User, key: str, facts: Mapping[str, Any]
 ) -> None:
     phase = sheet.phase
-    audit.record(
+    audit.record_action(
         key, actor=by, subject=phase, place=phase.task.season, facts=dict(facts)
     )
 
 
-def describe_sheet(sheet: EstimateSheet) -> str:
+def describe_size_of_sheet(sheet: EstimateSheet) -> str:
     """Describe the sheet, for example `60 judgements, 4 systems`."""
     parts = [
         count_with_noun(sheet.judgements, "judgement"),

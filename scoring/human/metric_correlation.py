@@ -10,18 +10,23 @@ from statistics import fmean
 import numpy as np
 
 from citeboard.core import storage
-from scoring.human.ratings import final_ratings
-from scoring.metrics import Metric, known_metric, metrics_of_instances
+from scoring.human.ratings import iterate_final_ratings
+from scoring.metrics import Metric, build_metric_if_known, select_instance_metrics
 from scoring.models import RATING_CRITERIA, Evaluation, JudgedRun
 from scoring.results.board import comparisons, formatting, human_columns, standings
-from scoring.results.comparison.paired_scores import values_by_instance
-from scoring.stats.correlation import COEFFICIENTS, Correlation, of_grouped, of_points
+from scoring.results.comparison.paired_scores import load_values_by_instance
+from scoring.stats.correlation import (
+    CORRELATION_FUNCTIONS,
+    Correlation,
+    correlate_grouped_points,
+    correlate_points,
+)
 from scoring.stats.people_and_labels import read_judgements
 from scoring.worker.local_copies import temporary_local_copy
 from tasks.models import Phase
 
 #: Mean rating of each text, by run number and instance id.
-Values = Mapping[tuple[int, str], float]
+ValuesByRunAndInstance = Mapping[tuple[int, str], float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,27 +43,29 @@ class MetricCorrelations:
     over_instances: Mapping[str, Correlation]
 
 
-def mean_ratings_by_text(
+def compute_mean_ratings_by_text(
     phase: Phase, at: dt.datetime | None = None
-) -> dict[str, Values]:
-    sheet = human_columns.newest_published_rating_sheet(phase, at)
+) -> dict[str, ValuesByRunAndInstance]:
+    sheet = human_columns.find_newest_published_rating_sheet(phase, at)
     if sheet is None:
         return {}
-    means: dict[str, Values] = {}
+    means: dict[str, ValuesByRunAndInstance] = {}
     for criterion in RATING_CRITERIA:
         by_text: dict[tuple[int, str], list[float]] = defaultdict(list)
-        for rating in final_ratings(sheet, criterion):
+        for rating in iterate_final_ratings(sheet, criterion):
             by_text[rating.run, rating.instance].append(rating.value)
         means[criterion] = {key: fmean(values) for key, values in by_text.items()}
     return means
 
 
-def mean_judgements_by_text(runs: Iterable[JudgedRun]) -> dict[str, Values]:
+def compute_mean_judgements_by_text(
+    runs: Iterable[JudgedRun],
+) -> dict[str, ValuesByRunAndInstance]:
     values: dict[str, dict[tuple[int, str], list[float]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for run in runs:
-        with temporary_local_copy(storage.statistics, run.file) as path:
+        with temporary_local_copy(storage.statistics_file_storage, run.file) as path:
             judgements = read_judgements(path, lambda item: True, shown=run.filename)
         for kind, items in judgements.answers.items():
             for item, answers in items.items():
@@ -69,11 +76,13 @@ def mean_judgements_by_text(runs: Iterable[JudgedRun]) -> dict[str, Values]:
     }
 
 
-def lines(board: standings.Board, people: Values) -> list[MetricCorrelations]:
+def correlate_metrics_with_people(
+    board: standings.Board, people: ValuesByRunAndInstance
+) -> list[MetricCorrelations]:
     if board.rules is None:
         return []
     task = board.phase.task
-    options = task.task_type.checked_options(task.options)
+    options = task.task_type.validate_options(task.options)
     columns: dict[str, Metric] = {}
     for column in board.columns:
         # Metrics that no longer exist and human scores are not correlated with ratings.
@@ -81,11 +90,13 @@ def lines(board: standings.Board, people: Values) -> list[MetricCorrelations]:
         metric = (
             None
             if is_human
-            else known_metric(task.task_type, column.metric, board.rules, options)
+            else build_metric_if_known(
+                task.task_type, column.metric, board.rules, options
+            )
         )
         if metric is not None:
             columns[column.name] = metric
-    on_instances = _metric_values_by_text(board, list(columns.values()), people)
+    on_instances = _load_metric_values_by_text(board, list(columns.values()), people)
     lines = []
     for name, metric in columns.items():
         over_systems = _correlate_over_systems(board, name, people)
@@ -96,10 +107,13 @@ def lines(board: standings.Board, people: Values) -> list[MetricCorrelations]:
             for side in (values, people)
         )
         groups = [instance for _, instance in keys]
-        over_instances = {kind: of_grouped(kind, x, y, groups) for kind in COEFFICIENTS}
+        over_instances = {
+            kind: correlate_grouped_points(kind, x, y, groups)
+            for kind in CORRELATION_FUNCTIONS
+        }
         correlations = [*over_systems.values(), *over_instances.values()]
         if any(not math.isnan(correlation.value) for correlation in correlations):
-            label = formatting.metric_label(metric.name)
+            label = formatting.display_name_of_metric(metric.name)
             lines.append(
                 MetricCorrelations(
                     metric=label,
@@ -111,7 +125,7 @@ def lines(board: standings.Board, people: Values) -> list[MetricCorrelations]:
 
 
 def _correlate_over_systems(
-    board: standings.Board, column: str, people: Values
+    board: standings.Board, column: str, people: ValuesByRunAndInstance
 ) -> dict[str, Correlation]:
     by_run: dict[int, list[float]] = defaultdict(list)
     for (run, _), value in people.items():
@@ -124,13 +138,13 @@ def _correlate_over_systems(
         if cell and cell.value is not None
     ]
     x, y = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
-    return {name: of_points(name, x, y) for name in COEFFICIENTS}
+    return {name: correlate_points(name, x, y) for name in CORRELATION_FUNCTIONS}
 
 
-def _metric_values_by_text(
-    board: standings.Board, metrics: Sequence[Metric], people: Values
+def _load_metric_values_by_text(
+    board: standings.Board, metrics: Sequence[Metric], people: ValuesByRunAndInstance
 ) -> dict[str, dict[tuple[int, str], float]]:
-    measured = metrics_of_instances(metrics)
+    measured = select_instance_metrics(metrics)
     runs = {run for run, _ in people}
     shown = {
         row.evaluation: row.submission for row in board.rows if row.submission in runs
@@ -138,7 +152,7 @@ def _metric_values_by_text(
     named: dict[str, dict[tuple[int, str], float]] = defaultdict(dict)
     for evaluation in Evaluation.objects.filter(pk__in=shown):
         try:
-            values = values_by_instance(evaluation, measured)
+            values = load_values_by_instance(evaluation, measured)
         except comparisons.UnreadableStatistics:
             continue
         run = shown[evaluation.pk]

@@ -17,16 +17,16 @@ from citeboard.core import audit, refusals
 from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
 from scoring.human.ratings import (
-    adjudicated_ratings,
-    disputed_texts,
-    final_ratings,
-    texts_of,
+    find_adjudicated_ratings,
+    find_disputed_texts,
+    iterate_final_ratings,
+    load_texts_of_sheet,
 )
 from scoring.human.states import close_sheet
-from scoring.metrics.base import Floats, finite
+from scoring.metrics.base import Floats, finite_or_none
 from scoring.models import (
-    HIGHEST,
-    LOWEST,
+    HIGHEST_RATING,
+    LOWEST_RATING,
     RATING_CRITERIA,
     Evaluation,
     HumanScore,
@@ -35,9 +35,13 @@ from scoring.models import (
 )
 from scoring.results.board import human_columns
 from scoring.results.board.comparisons import UnreadableStatistics
-from scoring.results.board.formatting import interval, metric_label, shown
-from scoring.results.comparison.paired_scores import classes_by_instance
-from scoring.results.runs.results import ExplainedScore, split_signature
+from scoring.results.board.formatting import (
+    display_name_of_metric,
+    format_interval,
+    format_score,
+)
+from scoring.results.comparison.paired_scores import load_classes_by_instance
+from scoring.results.runs.results import ExplainedScore, split_signature_into_parts
 from scoring.stats import (
     interval_methods,
     jackknife,
@@ -48,27 +52,27 @@ from tasks.models import Phase, Submission
 from tasks.models.seasons import increment_board_version
 
 
-def agreement_by_criterion(sheet: Sheet) -> "dict[str, AnnotatorAgreement]":
+def compute_agreement_by_criterion(sheet: Sheet) -> "dict[str, AnnotatorAgreement]":
     first = sheet.annotators.filter(is_adjudicator=False)
     rows = Rating.objects.filter(annotator__in=first).order_by("annotator", "text")
     found = {}
     for criterion in RATING_CRITERIA:
-        ratings: dict[str, dict[people.Item, int]] = {
+        ratings: dict[str, dict[people.JudgedItem, int]] = {
             str(annotator): {} for annotator in first
         }
         for name, *text, value in rows.values_list(
             "annotator__name", "text__instance", "text", criterion
         ):
             ratings[name][tuple(text)] = value
-        found[criterion] = measure_agreement(ratings)
+        found[criterion] = compute_annotator_agreement(ratings)
     return found
 
 
-def unfinished_annotators(sheet: Sheet) -> list[str]:
+def describe_unfinished_annotators(sheet: Sheet) -> list[str]:
     """Return the annotators whose ratings are incomplete, for example `Ada, who has
     rated 3 of 12`.
     """
-    texts = texts_of(sheet).count()
+    texts = load_texts_of_sheet(sheet).count()
     first = (
         sheet.annotators.filter(is_adjudicator=False)
         .annotate(rated=Count("ratings"))
@@ -81,7 +85,8 @@ def unfinished_annotators(sheet: Sheet) -> list[str]:
         if one.rated < texts
     ]
     in_dispute = sum(
-        len(disputed_texts(sheet, name)) - len(adjudicated_ratings(sheet, name))
+        len(find_disputed_texts(sheet, name))
+        - len(find_adjudicated_ratings(sheet, name))
         for name in RATING_CRITERIA
     )
     if in_dispute:
@@ -90,7 +95,7 @@ def unfinished_annotators(sheet: Sheet) -> list[str]:
     return waiting
 
 
-def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
+def publish_ratings(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
     """Close a sheet of ratings and publish the sheet's results on the board. Raises
     Refused.
 
@@ -99,40 +104,44 @@ def publish(*, sheet: Sheet, by: User, is_confirmed: bool = False) -> None:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_published:
-            raise refusals.Refused(_("the sheet is published already"))
+            raise refusals.ActionRefused(_("the sheet is published already"))
         if not Rating.objects.filter(
             annotator__sheet=locked, annotator__is_adjudicator=False
         ).exists():
-            raise refusals.Refused(_("nobody has rated anything on the sheet yet"))
-        waiting = unfinished_annotators(locked)
+            raise refusals.ActionRefused(
+                _("nobody has rated anything on the sheet yet")
+            )
+        waiting = describe_unfinished_annotators(locked)
         if waiting and not is_confirmed:
             words = _(
                 "the sheet waits for %(names)s; confirm that it is published without them"
             )
-            raise refusals.Refused(words % {"names": "; ".join(waiting)})
+            raise refusals.ActionRefused(words % {"names": "; ".join(waiting)})
         locked.agreement = {
             name: {
                 # Agreement is stored without the names of the annotators.
-                "mean": finite(one.mean_kappa),
+                "mean": finite_or_none(one.mean_kappa),
                 "mean_interval": one.mean_interval,
-                "alpha": finite(one.alpha),
+                "alpha": finite_or_none(one.alpha),
                 "alpha_interval": one.alpha_interval,
-                "ac1": finite(one.ac1),
+                "ac1": finite_or_none(one.ac1),
                 "ac1_interval": one.ac1_interval,
                 "pairs": [
-                    {"texts": pair.texts, "kappa": finite(pair.kappa)}
+                    {"texts": pair.texts, "kappa": finite_or_none(pair.kappa)}
                     for pair in one.pairs
                 ],
-                "adjudicated": len(adjudicated_ratings(locked, name)),
+                "adjudicated": len(find_adjudicated_ratings(locked, name)),
             }
-            for name, one in agreement_by_criterion(locked).items()
+            for name, one in compute_agreement_by_criterion(locked).items()
         }
         locked.published_at, locked.closed_at = timezone.now(), None
         locked.save(update_fields=["agreement", "published_at", "closed_at"])
-        HumanScore.objects.bulk_create(_make_human_scores(locked))
+        HumanScore.objects.bulk_create(_build_human_scores(locked))
         with audit.render_in_english():
             facts = (
-                {"names": "; ".join(unfinished_annotators(locked))} if waiting else {}
+                {"names": "; ".join(describe_unfinished_annotators(locked))}
+                if waiting
+                else {}
             )
         _record_in_history(
             locked,
@@ -158,10 +167,12 @@ def unpublish_ratings(*, sheet: Sheet, by: User) -> None:
 def _record_in_history(sheet: Sheet, by: User, key: str, **facts: str) -> None:
     phase = sheet.phase
     increment_board_version(phase.pk)
-    audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts)
+    audit.record_action(
+        key, actor=by, subject=phase, place=phase.task.season, facts=facts
+    )
 
 
-def _make_human_scores(sheet: Sheet) -> Iterator[HumanScore]:
+def _build_human_scores(sheet: Sheet) -> Iterator[HumanScore]:
     annotators = (
         sheet.annotators.filter(is_adjudicator=False, ratings__isnull=False)
         .distinct()
@@ -178,14 +189,16 @@ def _make_human_scores(sheet: Sheet) -> Iterator[HumanScore]:
         )
         own = [
             (one.run, one.position - 1, one.value)
-            for one in final_ratings(sheet, criterion)
+            for one in iterate_final_ratings(sheet, criterion)
         ]
-        for run, mean in mean_ratings_by_system(own, sheet.instances.count()).items():
+        for run, mean in compute_mean_ratings_by_system(
+            own, sheet.instances.count()
+        ).items():
             parts = {
-                **human_columns.rating_key_parts(sheet),
+                **human_columns.build_rating_column_key_parts(sheet),
                 "n": mean.n,
                 "instances": sheet.instances.count(),
-                "texts": texts_of(sheet).count(),
+                "texts": load_texts_of_sheet(sheet).count(),
                 "annotators": annotators,
                 "kappa": human_columns.four_decimals_or_none(facts["mean"]),
                 "alpha": human_columns.four_decimals_or_none(facts["alpha"]),
@@ -202,17 +215,19 @@ def _make_human_scores(sheet: Sheet) -> Iterator[HumanScore]:
                 low=mean.interval[0] if mean.interval else None,
                 high=mean.interval[1] if mean.interval else None,
                 n=mean.n,
-                signature=human_columns.join_key_parts(f"human_{criterion}", parts),
+                signature=human_columns.join_column_key_parts(
+                    f"human_{criterion}", parts
+                ),
             )
 
 
-RATING_LEVELS = range(LOWEST, HIGHEST + 1)
-RATING_RANGE = (1.0, 5.0)
+RATING_LEVELS = range(LOWEST_RATING, HIGHEST_RATING + 1)
+RATING_BOUNDS = (1.0, 5.0)
 #: Smallest and largest possible difference between two ratings.
-RATING_DISTANCE = (-4.0, 4.0)
+RATING_DIFFERENCE_RANGE = (-4.0, 4.0)
 
 #: Ratings by annotator and then by text (an instance id and a text id).
-Ratings = Mapping[str, Mapping[people.Item, int]]
+RatingsByAnnotatorAndText = Mapping[str, Mapping[people.JudgedItem, int]]
 
 
 @dataclass(frozen=True)
@@ -226,7 +241,7 @@ class AnnotatorPairAgreement:
     second: str
     texts: int
     kappa: float
-    interval: resampling.Bounds | jackknife.NoInterval
+    interval: resampling.IntervalBounds | jackknife.NoIntervalReason
 
 
 @dataclass(frozen=True)
@@ -238,7 +253,7 @@ class AnnotatorLeniency:
     name: str
     texts: int
     value: float
-    interval: resampling.Bounds | jackknife.NoInterval
+    interval: resampling.IntervalBounds | jackknife.NoIntervalReason
 
 
 @dataclass(frozen=True)
@@ -252,26 +267,28 @@ class AnnotatorAgreement:
     pairs: Sequence[AnnotatorPairAgreement]
     leniency: Sequence[AnnotatorLeniency]
     mean_kappa: float
-    mean_interval: resampling.Bounds | jackknife.NoInterval
+    mean_interval: resampling.IntervalBounds | jackknife.NoIntervalReason
     alpha: float
-    alpha_interval: resampling.Bounds | jackknife.NoInterval
+    alpha_interval: resampling.IntervalBounds | jackknife.NoIntervalReason
     ac1: float
-    ac1_interval: resampling.Bounds | jackknife.NoInterval
+    ac1_interval: resampling.IntervalBounds | jackknife.NoIntervalReason
 
 
-def measure_agreement(ratings: Ratings) -> AnnotatorAgreement:
+def compute_annotator_agreement(
+    ratings: RatingsByAnnotatorAndText,
+) -> AnnotatorAgreement:
     """Return the agreement of the annotators of a sheet on one criterion.
 
     Krippendorff's alpha treats ratings as ordinal, kappa with quadratic weights treats
     ratings as equally spaced, and Gwet's AC1 treats ratings as unordered labels.
     """
-    by_text: defaultdict[people.Item, dict[str, int]] = defaultdict(dict)
+    by_text: defaultdict[people.JudgedItem, dict[str, int]] = defaultdict(dict)
     for name, rated in ratings.items():
         for text, rating in rated.items():
             by_text[text][name] = rating
 
-    def kappa_of_pair(
-        pair: tuple[str, str], kept: Mapping[people.Item, Mapping[str, int]]
+    def compute_kappa_of_pair(
+        pair: tuple[str, str], kept: Mapping[people.JudgedItem, Mapping[str, int]]
     ) -> float:
         first, second = pair
         both = [
@@ -279,27 +296,35 @@ def measure_agreement(ratings: Ratings) -> AnnotatorAgreement:
             for one in kept.values()
             if first in one and second in one
         ]
-        return people.kappa_of(people.quadratic, both)
+        return people.apply_kappa_to_pairs(people.compute_quadratic_kappa, both)
 
-    def mean_kappa(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
-        return people.mean_of_defined(
-            kappa_of_pair(pair, kept) for pair in combinations(ratings, 2)
+    def compute_mean_kappa(
+        kept: Mapping[people.JudgedItem, Mapping[str, int]],
+    ) -> float:
+        return people.compute_mean_of_defined_values(
+            compute_kappa_of_pair(pair, kept) for pair in combinations(ratings, 2)
         )
 
-    def alpha_of_all(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
-        return people.alpha([list(one.values()) for one in kept.values()], "ordinal")
+    def compute_krippendorff_alpha(
+        kept: Mapping[people.JudgedItem, Mapping[str, int]],
+    ) -> float:
+        return people.compute_krippendorff_alpha(
+            [list(one.values()) for one in kept.values()], "ordinal"
+        )
 
-    def ac1_of_all(kept: Mapping[people.Item, Mapping[str, int]]) -> float:
-        return people.gwet([list(one.values()) for one in kept.values()], RATING_LEVELS)
+    def compute_gwet_ac1(kept: Mapping[people.JudgedItem, Mapping[str, int]]) -> float:
+        return people.compute_gwet_ac1(
+            [list(one.values()) for one in kept.values()], RATING_LEVELS
+        )
 
-    def mean_above_others(
-        name: str, kept: Mapping[people.Item, Mapping[str, int]]
+    def compute_mean_above_others(
+        name: str, kept: Mapping[people.JudgedItem, Mapping[str, int]]
     ) -> float:
         others = (
             [value for other, value in one.items() if other != name]
             for one in kept.values()
         )
-        return people.mean_of_defined(
+        return people.compute_mean_of_defined_values(
             one[name] - fmean(rest)
             for one, rest in zip(kept.values(), others, strict=True)
         )
@@ -309,36 +334,38 @@ def measure_agreement(ratings: Ratings) -> AnnotatorAgreement:
         compared = {
             text: one for text, one in by_text.items() if name in one and len(one) > 1
         }
-        own = partial(mean_above_others, name)
-        ends = people.over_left_out(compared, own, RATING_DISTANCE)
+        own = partial(compute_mean_above_others, name)
+        ends = people.compute_agreement_interval(compared, own, RATING_DIFFERENCE_RANGE)
         lenient.append(AnnotatorLeniency(name, len(compared), own(compared), ends))
     pairs = []
     for pair in combinations(ratings, 2):
         shared = {text: one for text, one in by_text.items() if one.keys() >= set(pair)}
         both = {text: [one[name] for name in pair] for text, one in shared.items()}
-        has_levels = people.has_two_levels(both)
-        ends = people.over_left_out(
-            shared, partial(kappa_of_pair, pair), is_carried=has_levels
+        has_levels = people.has_two_agreed_levels(both)
+        ends = people.compute_agreement_interval(
+            shared, partial(compute_kappa_of_pair, pair), is_carried=has_levels
         )
         pairs.append(
             AnnotatorPairAgreement(
-                *pair, len(shared), kappa_of_pair(pair, shared), ends
+                *pair, len(shared), compute_kappa_of_pair(pair, shared), ends
             )
         )
-    has_levels = people.has_two_levels(
+    has_levels = people.has_two_agreed_levels(
         {text: list(one.values()) for text, one in by_text.items()}
     )
     return AnnotatorAgreement(
         pairs=pairs,
         leniency=lenient,
-        mean_kappa=mean_kappa(by_text),
-        mean_interval=people.over_left_out(by_text, mean_kappa, is_carried=has_levels),
-        alpha=alpha_of_all(by_text),
-        alpha_interval=people.over_left_out(
-            by_text, alpha_of_all, is_carried=has_levels
+        mean_kappa=compute_mean_kappa(by_text),
+        mean_interval=people.compute_agreement_interval(
+            by_text, compute_mean_kappa, is_carried=has_levels
         ),
-        ac1=ac1_of_all(by_text),
-        ac1_interval=people.over_left_out(by_text, ac1_of_all),
+        alpha=compute_krippendorff_alpha(by_text),
+        alpha_interval=people.compute_agreement_interval(
+            by_text, compute_krippendorff_alpha, is_carried=has_levels
+        ),
+        ac1=compute_gwet_ac1(by_text),
+        ac1_interval=people.compute_agreement_interval(by_text, compute_gwet_ac1),
     )
 
 
@@ -349,11 +376,11 @@ class MeanRating:
     """
 
     value: float
-    interval: resampling.Bounds | None
+    interval: resampling.IntervalBounds | None
     n: int
 
 
-def mean_ratings_by_system(
+def compute_mean_ratings_by_system(
     rated: Sequence[tuple[int, int, int]], instances: int
 ) -> dict[int, MeanRating]:
     systems = list(dict.fromkeys(system for system, _, _ in rated))
@@ -367,14 +394,14 @@ def mean_ratings_by_system(
         # ``pair`` has two columns per instance, the sum and the number of the ratings.
         pair = rows[:, 2 * place : 2 * place + 2]
         total, count = pair.sum(axis=0)
-        interval = jackknife.ratio_interval(pair[pair[:, 1] > 0], RATING_RANGE)
+        interval = jackknife.compute_ratio_interval(pair[pair[:, 1] > 0], RATING_BOUNDS)
         by_system[system] = MeanRating(
             value=float(total / count), interval=interval, n=int(count)
         )
     return by_system
 
 
-def mean_ratings_by_class(
+def iterate_mean_ratings_by_class(
     sheet: Sheet, dimension: str
 ) -> Iterator[tuple[str, int, dict[str, dict[int, MeanRating]]]]:
     """For each class of instances, yield its name, its number of instances on the sheet
@@ -384,7 +411,7 @@ def mean_ratings_by_class(
     runs = Submission.objects.filter(sheet_texts__instance__sheet=sheet)
     for evaluation in Evaluation.objects.filter(submission__in=runs).order_by("-pk"):
         try:
-            classes = classes_by_instance(evaluation, dimension)
+            classes = load_classes_by_instance(evaluation, dimension)
             break
         except UnreadableStatistics:
             continue
@@ -395,7 +422,7 @@ def mean_ratings_by_class(
     if len(places) < 2:
         return
     ratings = {
-        criterion: list(final_ratings(sheet, criterion))
+        criterion: list(iterate_final_ratings(sheet, criterion))
         for criterion in RATING_CRITERIA
     }
     for label, numbers in places.items():
@@ -406,14 +433,16 @@ def mean_ratings_by_class(
                 for one in group
                 if one.instance in numbers
             ]
-            by_criterion[criterion] = mean_ratings_by_system(rated, len(numbers))
+            by_criterion[criterion] = compute_mean_ratings_by_system(
+                rated, len(numbers)
+            )
         yield label, len(numbers), by_criterion
 
 
 #: Word that replaces the name of a rule set in column names of scores by people.
-HUMAN_SECTION = "human"
+HUMAN_SCORES_SECTION = "human"
 #: Descriptions of the criteria by which annotators rate whole responses.
-RATING_DESCRIPTIONS = {
+RATING_DESCRIPTIONS_BY_CRITERION = {
     "utility": gettext_noop(
         "Annotators say how useful the response is to whoever asked."
     ),
@@ -423,7 +452,7 @@ RATING_DESCRIPTIONS = {
 }
 
 
-def rated(
+def load_published_ratings_of_run(
     phase: Phase, run: Submission, at: dt.datetime | None = None
 ) -> list[tuple[str, tuple[ExplainedScore, ...]]]:
     """Return the published mean ratings of a run, as one section of a page.
@@ -431,38 +460,38 @@ def rated(
     The list is empty if no sheet of ratings is published and no judgements of the run
     are published.
     """
-    sheet = human_columns.newest_published_rating_sheet(phase, at)
+    sheet = human_columns.find_newest_published_rating_sheet(phase, at)
     scores: dict[str, ExplainedScore] = {}
     for score in (
         HumanScore.objects.filter(sheet=sheet, submission=run) if sheet else ()
     ):
         assert sheet is not None
         facts = {
-            "lowest": LOWEST,
-            "highest": HIGHEST,
+            "lowest": LOWEST_RATING,
+            "highest": HIGHEST_RATING,
             "question": sheet.question(score.criterion),
         }
         definition = _(
             "People's judgement: the mean of %(ratings)s ratings from %(lowest)s to %(highest)s of sampled "
             "texts, which did not say whose they are. Asked was: %(question)s"
         ) % {**facts, "ratings": score.n}
-        numbered = enumerate(sheet.levels(score.criterion), start=LOWEST)
+        numbered = enumerate(sheet.levels(score.criterion), start=LOWEST_RATING)
         if levels := "; ".join(f"{level}: {words}" for level, words in numbered):
             definition += " " + _("The levels: %(levels)s.") % {"levels": levels}
         scores[score.criterion] = _explain_human_score(
-            score, human_columns.RATING_SCALE, definition
+            score, human_columns.RATING_COLUMN_SCALE, definition
         )
-    judged = human_columns.published_judgements(phase, at).filter(submission=run)
+    judged = human_columns.find_published_judged_runs(phase, at).filter(submission=run)
     for score in (
         HumanScore.objects.filter(judged__in=judged)
         if phase.task.task_type.has_claims
         else ()
     ):
-        lowest, *_others, highest = people.RATINGS[score.criterion]
+        lowest, *_others, highest = people.LEVELS_BY_RATING[score.criterion]
         facts = {
             "lowest": lowest,
             "highest": highest,
-            "what": _(RATING_DESCRIPTIONS[score.criterion]),
+            "what": _(RATING_DESCRIPTIONS_BY_CRITERION[score.criterion]),
         }
         definition = _(
             "People's judgement: a response has the mean of its ratings, from %(lowest)s to %(highest)s, and "
@@ -472,9 +501,11 @@ def rated(
             score, float(highest), definition
         )
     numbers = tuple(
-        scores[name] for name in (*RATING_CRITERIA, *people.RATINGS) if name in scores
+        scores[name]
+        for name in (*RATING_CRITERIA, *people.LEVELS_BY_RATING)
+        if name in scores
     )
-    return [(HUMAN_SECTION, numbers)] if numbers else []
+    return [(HUMAN_SCORES_SECTION, numbers)] if numbers else []
 
 
 def _explain_human_score(
@@ -484,16 +515,16 @@ def _explain_human_score(
     return ExplainedScore(
         id=-score.pk,
         metric=metric,
-        label=metric_label(metric),
-        value=shown(score.value, scale),
+        label=display_name_of_metric(metric),
+        value=format_score(score.value, scale),
         withheld="",
-        interval=interval(score.low, score.high, scale),
+        interval=format_interval(score.low, score.high, scale),
         n=score.n,
         is_percentage=False,
         upward=_("higher is better"),
         definition=definition,
         citation="",
         signature=score.signature,
-        parts=split_signature(score.signature),
+        parts=split_signature_into_parts(score.signature),
         command="",
     )

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from citeboard.core.words import count_with_noun
 from scoring.human.sheets import SheetRefused
 
-MAX_PAIRS, MAX_SHARES = 5000, 50
+MAX_PLANNED_PAIRS, MAX_SHARES_OF_PLAN = 5000, 50
 #: With one judge per pair, every tenth pair gets a second judge for agreement.
-SHARED_PAIR_INTERVAL = 10
-T = TypeVar("T")
+INTERVAL_OF_TWICE_JUDGED_PAIRS = 10
+ShuffledItem = TypeVar("ShuffledItem")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def plan_pairs(
     order = _shuffle_by_seed(range(instances), seed, "instances")
     rounds: list[list[PlannedPair]] = [[] for _ in range(battles)]
     for place, (one, other) in enumerate(pairs):
-        first = _random_digest(seed, "side", place)[0] % 2
+        first = _hash_seed_and_values(seed, "side", place)[0] % 2
         for number, planned in enumerate(rounds):
             left, right = (one, other) if (first + number) % 2 else (other, one)
             instance = order[(place * battles + number) % instances]
@@ -56,16 +56,18 @@ def plan_pairs(
     ]
 
 
-def _random_digest(seed: str, *parts: object) -> bytes:
+def _hash_seed_and_values(seed: str, *parts: object) -> bytes:
     return hashlib.sha256(" ".join(map(str, (seed, *parts))).encode()).digest()
 
 
-def _shuffle_by_seed(items: Iterable[T], seed: str, what: str) -> list[T]:
-    return sorted(items, key=lambda item: _random_digest(seed, what, item))
+def _shuffle_by_seed(
+    items: Iterable[ShuffledItem], seed: str, what: str
+) -> list[ShuffledItem]:
+    return sorted(items, key=lambda item: _hash_seed_and_values(seed, what, item))
 
 
 @dataclass(frozen=True)
-class PlanDivision:
+class PairPlanDivision:
     """The division of a plan of pairs into ``shares``, one share for each judge.
 
     Each pair is part of ``judges_of_pair`` shares.
@@ -75,12 +77,12 @@ class PlanDivision:
     judges_of_pair: int
 
     def check(self, pairs: int) -> None:
-        if not 2 <= self.shares <= min(MAX_SHARES, pairs):
+        if not 2 <= self.shares <= min(MAX_SHARES_OF_PLAN, pairs):
             words = _("%(judges)s for %(pairs)s: a plan is divided among 2 to %(most)s")
             facts = {
                 "judges": count_with_noun(self.shares, "judge"),
                 "pairs": count_with_noun(pairs, "pair"),
-                "most": min(MAX_SHARES, pairs),
+                "most": min(MAX_SHARES_OF_PLAN, pairs),
             }
             raise SheetRefused(words % facts)
         if not 1 <= self.judges_of_pair <= self.shares:
@@ -92,8 +94,8 @@ class PlanDivision:
             raise SheetRefused(words % facts)
 
 
-def assign_shares(
-    plan: Sequence[PlannedPair], division: PlanDivision, seed: str
+def assign_pairs_to_shares(
+    plan: Sequence[PlannedPair], division: PairPlanDivision, seed: str
 ) -> list[list[int]]:
     """Return for each pair of the plan the numbers of the shares to which the pair
     belongs, counted from 1.
@@ -110,7 +112,9 @@ def assign_shares(
     shares = []
     for place, pair in enumerate(plan):
         systems = frozenset((pair.left, pair.right))
-        is_shared = division.judges_of_pair == 1 and place % SHARED_PAIR_INTERVAL == 0
+        is_shared = (
+            division.judges_of_pair == 1 and place % INTERVAL_OF_TWICE_JUDGED_PAIRS == 0
+        )
         chosen: list[int] = []
         for _judge in range(2 if is_shared else division.judges_of_pair):
             share = min(
@@ -120,7 +124,7 @@ def assign_shares(
                     sizes[own],
                     sum(together[own, other] for other in chosen),
                     seen[own, pair.left] + seen[own, pair.right],
-                    _random_digest(seed, "share", place, own),
+                    _hash_seed_and_values(seed, "share", place, own),
                 ),
             )
             sizes[share] += 1
@@ -151,11 +155,11 @@ def count_planned_pairs(runs: int, instances: int, battles: int) -> int:
         }
         raise SheetRefused(words % facts)
     pairs = runs * (runs - 1) // 2 * battles
-    if pairs > MAX_PAIRS:
+    if pairs > MAX_PLANNED_PAIRS:
         words = _("%(pairs)s: a sheet has at most %(most)s")
         facts = {
             "pairs": count_with_noun(pairs, "pair"),
-            "most": count_with_noun(MAX_PAIRS, "pair"),
+            "most": count_with_noun(MAX_PLANNED_PAIRS, "pair"),
         }
         raise SheetRefused(words % facts)
     return pairs

@@ -14,19 +14,23 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
 from scoring.human.pair_ledger import store_sheet_judgements, withdraw_sheet_judgements
-from scoring.human.pair_plans import PlanDivision, assign_shares, plan_pairs
+from scoring.human.pair_plans import (
+    PairPlanDivision,
+    assign_pairs_to_shares,
+    plan_pairs,
+)
 from scoring.human.sheets import (
     SampledSheet,
     SheetRefused,
-    public_sources,
-    runs_on_board,
+    list_runs_with_files_on_board,
+    read_public_source_texts,
     store_sheet_texts,
 )
-from scoring.human.states import close_sheet, list_free_shares, require_open_sheet
+from scoring.human.states import close_sheet, list_unassigned_shares, require_open_sheet
 from scoring.models import (
     Annotator,
     PairShare,
@@ -35,22 +39,30 @@ from scoring.models import (
     SheetInstance,
     SheetPair,
 )
-from scoring.results.board.battles import UNSCORED_RUN_STATES, battle_runs, runs_by_name
+from scoring.results.board.battles import (
+    UNSCORED_RUN_STATES,
+    index_runs_by_system_name,
+    select_runs_for_battle_board,
+)
 from scoring.stats.battles import Battle
 from tasks.models import Phase, Submission
 from tasks.models.seasons import increment_board_version
 from tasks.types import InputRefused, Problem
-from tasks.types.problems import from_values
+from tasks.types.problems import convert_dicts_to_problems
 
 
-class JudgementsRefused(InputRefused):
+class JudgementFileRefused(InputRefused):
     """An error about an uploaded file of judgements that is invalid, and from which
     nothing was stored.
     """
 
 
 def save_pair_sheet(
-    drawn: SampledSheet, battles: int, division: PlanDivision | None = None, *, by: User
+    drawn: SampledSheet,
+    battles: int,
+    division: PairPlanDivision | None = None,
+    *,
+    by: User,
 ) -> Sheet:
     """Create a sheet of pairs of texts that judges compare, and plan the pairs. Without
     ``division``, every judge compares the texts of every pair.
@@ -79,14 +91,14 @@ def save_pair_sheet(
             for position, pair in enumerate(plan, start=1)
         )
         if division:
-            shares = assign_shares(plan, division, seed)
+            shares = assign_pairs_to_shares(plan, division, seed)
             PairShare.objects.bulk_create(
                 PairShare(pair=pair, share=share)
                 for pair, own in zip(pairs, shares, strict=True)
                 for share in own
             )
         facts = {"pairs": len(plan), "runs": len(runs)}
-        audit.record(
+        audit.record_action(
             "sheet-of-pairs",
             actor=by,
             subject=phase,
@@ -96,15 +108,15 @@ def save_pair_sheet(
     return sheet
 
 
-def pairs_of(sheet: Sheet) -> QuerySet[SheetPair]:
+def load_pairs_of_sheet(sheet: Sheet) -> QuerySet[SheetPair]:
     return SheetPair.objects.filter(instance__sheet=sheet).order_by("position")
 
 
-def pairs_for_judge(judge: Annotator) -> QuerySet[SheetPair]:
+def find_pairs_for_judge(judge: Annotator) -> QuerySet[SheetPair]:
     """Return the pairs that a judge must label, which are the pairs of the judge's
     share, or all pairs if the sheet has no shares.
     """
-    planned = pairs_of(judge.sheet)
+    planned = load_pairs_of_sheet(judge.sheet)
     if judge.share is None:
         return planned
     return planned.filter(pair_shares__share=judge.share)
@@ -116,7 +128,9 @@ def save_preference(*, annotator: Annotator, pair: SheetPair, label: str) -> Pre
     """
     if label not in Preference.Label.values:
         found = _("“%(label)s” is no label") % {"label": label[:40]}
-        raise Refused(_("%(found)s; choose left, tie or right") % {"found": found})
+        raise ActionRefused(
+            _("%(found)s; choose left, tie or right") % {"found": found}
+        )
     with transaction.atomic():
         require_open_sheet(Sheet.objects.select_for_update().get(pk=annotator.sheet_id))
         preference, _is_new = Preference.objects.update_or_create(
@@ -133,16 +147,20 @@ def save_preference(*, annotator: Annotator, pair: SheetPair, label: str) -> Pre
     return preference
 
 
-def comparable_runs(phase: Phase, viewer: User) -> list[Submission]:
+def list_comparable_runs(phase: Phase, viewer: User) -> list[Submission]:
     """Return the runs on the board, whose texts judges can compare in pairs.
 
     If the board ranks systems only by comparisons of pairs, the newest unscored run of
     each system is added.
     """
-    on_board = runs_on_board(phase, viewer)
+    on_board = list_runs_with_files_on_board(phase, viewer)
     if not phase.battles_alone:
         return on_board
-    waiting = battle_runs(phase).filter(status__in=UNSCORED_RUN_STATES).exclude(file="")
+    waiting = (
+        select_runs_for_battle_board(phase)
+        .filter(status__in=UNSCORED_RUN_STATES)
+        .exclude(file="")
+    )
     newest = {(run.team_id, run.system): run for run in waiting}
     return [*on_board, *newest.values()]
 
@@ -158,33 +176,39 @@ class JudgementFile:
 
 
 def read_judgements(path: Path, phase: Phase, shown: str, by: User) -> JudgementFile:
-    """Read an uploaded file of judgements. Raises JudgementsRefused with all invalid
+    """Read an uploaded file of judgements. Raises JudgementFileRefused with all invalid
     lines, or SheetRefused if the phase has no public inputs that can be read.
     """
     facts = {
         "filename": shown,
-        "systems": {name: run.pk for name, run in runs_by_file_name(phase, by).items()},
-        "topics": list(public_sources(phase)),
+        "systems": {
+            name: run.pk for name, run in index_runs_by_name_in_file(phase, by).items()
+        },
+        "topics": list(read_public_source_texts(phase)),
     }
     try:
         with read_upload(
             "scoring.human.reading:battles", path, facts, owner=by
         ) as done:
-            if problems := from_values(done.result["problems"]):
-                raise JudgementsRefused(problems)
+            if problems := convert_dicts_to_problems(done.result["problems"]):
+                raise JudgementFileRefused(problems)
             return JudgementFile(
                 shown, [Battle(*row) for row in done.result["battles"]]
             )
     except UploadUnreadable as reason:
-        raise JudgementsRefused([Problem(file=shown, message=str(reason))]) from reason
+        raise JudgementFileRefused(
+            [Problem(file=shown, message=str(reason))]
+        ) from reason
 
 
-def runs_by_file_name(phase: Phase, by: User) -> dict[str, Submission]:
+def index_runs_by_name_in_file(phase: Phase, by: User) -> dict[str, Submission]:
     """Return the runs that an uploaded file of judgements can refer to, by the names of
     the runs.
     """
-    on_board = [run.pk for run in runs_on_board(phase, by)]
-    return runs_by_name(list(battle_runs(phase).exclude(file="")), on_board)
+    on_board = [run.pk for run in list_runs_with_files_on_board(phase, by)]
+    return index_runs_by_system_name(
+        list(select_runs_for_battle_board(phase).exclude(file="")), on_board
+    )
 
 
 def save_judgement_sheet(
@@ -201,7 +225,7 @@ def save_judgement_sheet(
     all runs of the phase.
     """
     if runs is None:
-        runs = runs_by_file_name(phase, by)
+        runs = index_runs_by_name_in_file(phase, by)
     topics = list(dict.fromkeys(own.topic for own in given.battles))
     judges = list(dict.fromkeys(own.judge for own in given.battles))
     with transaction.atomic():
@@ -242,7 +266,7 @@ def save_judgement_sheet(
             for own in given.battles
         )
         facts = {"judgements": len(given.battles), "sheet": sheet.pk}
-        audit.record(
+        audit.record_action(
             "battles-brought",
             actor=by,
             subject=phase,
@@ -267,13 +291,13 @@ class JudgeProgress:
         return self.judged >= self.pairs
 
 
-def progress_of_judges(sheet: Sheet) -> list[JudgeProgress]:
+def compute_progress_of_judges(sheet: Sheet) -> list[JudgeProgress]:
     """Return the progress of each judge of a sheet of pairs.
 
     Judges whose judgements come from an uploaded file have labelled every pair.
     """
     judges = sheet.annotators.annotate(judged=Count("preferences")).order_by("pk")
-    planned = pairs_of(sheet).count()
+    planned = load_pairs_of_sheet(sheet).count()
     of_shares = PairShare.objects.filter(pair__instance__sheet=sheet).order_by()
     sizes = dict(of_shares.values_list("share").annotate(Count("pk")))
     return [
@@ -296,23 +320,25 @@ def publish_pair_judgements(
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_published:
-            raise Refused(_("the sheet is published already"))
-        judges = progress_of_judges(locked)
+            raise ActionRefused(_("the sheet is published already"))
+        judges = compute_progress_of_judges(locked)
         if not any(judge.judged for judge in judges):
-            raise Refused(_("nobody has judged anything on the sheet yet"))
-        waiting = unfinished_judges(locked, judges)
+            raise ActionRefused(_("nobody has judged anything on the sheet yet"))
+        waiting = describe_unfinished_judges(locked, judges)
         if waiting and not is_confirmed:
             words = _(
                 "the sheet waits for %(names)s; confirm that it is published without them"
             )
-            raise Refused(words % {"names": "; ".join(waiting)})
+            raise ActionRefused(words % {"names": "; ".join(waiting)})
         locked.published_at, locked.closed_at = timezone.now(), None
         locked.ledger_rows = store_sheet_judgements(locked, by)
         locked.save(update_fields=["published_at", "closed_at", "ledger_rows"])
         _record_in_history(locked, by, "battles/published")
 
 
-def unfinished_judges(sheet: Sheet, judges: Sequence[JudgeProgress]) -> list[str]:
+def describe_unfinished_judges(
+    sheet: Sheet, judges: Sequence[JudgeProgress]
+) -> list[str]:
     """Describe each judge who has not labelled all pairs, and the number of shares that
     no judge has taken.
 
@@ -324,7 +350,7 @@ def unfinished_judges(sheet: Sheet, judges: Sequence[JudgeProgress]) -> list[str
         for own in judges
         if not own.is_done
     ]
-    if free := list_free_shares(sheet):
+    if free := list_unassigned_shares(sheet):
         words = _("a judge for each of %(shares)s")
         waiting.append(words % {"shares": count_with_noun(len(free), "free share")})
     return waiting
@@ -344,7 +370,7 @@ def unpublish_pair_judgements(*, sheet: Sheet, by: User) -> None:
 def _record_in_history(sheet: Sheet, by: User, key: str) -> None:
     phase = sheet.phase
     increment_board_version(phase.pk)
-    audit.record(
+    audit.record_action(
         key,
         actor=by,
         subject=phase,

@@ -15,27 +15,33 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.plain_text import plain
-from citeboard.core.refusals import Refused
+from citeboard.core.plain_text import format_spreadsheet_cell
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import User
 from scoring.human.states import require_open_sheet
 from scoring.models import (
-    HIGHEST,
-    LOWEST,
+    HIGHEST_RATING,
+    LOWEST_RATING,
     RATING_CRITERIA,
     Annotator,
     Rating,
     Sheet,
     SheetText,
 )
-from scoring.results.board.exports import csv_text
+from scoring.results.board.exports import format_as_csv
 from tasks.types import InputRefused, Problem
-from tasks.types.problems import from_values
+from tasks.types.problems import convert_dicts_to_problems
 
 #: Longer texts are cut, because spreadsheet cells hold at most slightly longer ones.
-MAX_CELL_CHARACTERS = 32_000
+MAX_RATING_FORM_CELL_CHARACTERS = 32_000
 TEXT_CODE_COLUMN = "text_id"
-RATING_COLUMNS = (TEXT_CODE_COLUMN, "instance", "sources", "text", *RATING_CRITERIA)
+RATING_FORM_COLUMNS = (
+    TEXT_CODE_COLUMN,
+    "instance",
+    "sources",
+    "text",
+    *RATING_CRITERIA,
+)
 
 
 class RatingsRefused(InputRefused):
@@ -43,12 +49,12 @@ class RatingsRefused(InputRefused):
 
 
 @dataclass(frozen=True)
-class GivenRating:
+class ParsedRating:
     code: str
     values: Mapping[str, int]
 
 
-def save_ratings(*, annotator: Annotator, ratings: Sequence[GivenRating]) -> int:
+def save_ratings(*, annotator: Annotator, ratings: Sequence[ParsedRating]) -> int:
     """Save an annotator's ratings, replace the annotator's earlier ratings of the same
     texts, and return the number of saved ratings.
 
@@ -58,9 +64,9 @@ def save_ratings(*, annotator: Annotator, ratings: Sequence[GivenRating]) -> int
         locked = Sheet.objects.select_for_update().get(pk=annotator.sheet_id)
         try:
             require_open_sheet(locked)
-        except Refused as closed:
+        except ActionRefused as closed:
             raise RatingsRefused([Problem(message=str(closed))]) from closed
-        texts = dict(texts_to_rate(annotator).values_list("code", "pk"))
+        texts = dict(find_texts_to_rate(annotator).values_list("code", "pk"))
         if undisputed := [
             rating.code for rating in ratings if rating.code not in texts
         ]:
@@ -77,16 +83,16 @@ def save_ratings(*, annotator: Annotator, ratings: Sequence[GivenRating]) -> int
     return len(ratings)
 
 
-def texts_of(sheet: Sheet) -> QuerySet[SheetText]:
+def load_texts_of_sheet(sheet: Sheet) -> QuerySet[SheetText]:
     return SheetText.objects.filter(instance__sheet=sheet).order_by(
         "instance__position", "position"
     )
 
 
-def rating_form_csv(annotator: Annotator) -> str:
+def build_rating_form_csv(annotator: Annotator) -> str:
     ratings = {rating.text_id: rating for rating in annotator.ratings.all()}
-    lines: list[Sequence[object]] = [RATING_COLUMNS]
-    for text in texts_to_rate(annotator).select_related("instance"):
+    lines: list[Sequence[object]] = [RATING_FORM_COLUMNS]
+    for text in find_texts_to_rate(annotator).select_related("instance"):
         rating = ratings.get(text.pk)
         values = [getattr(rating, name) if rating else "" for name in RATING_CRITERIA]
         sources = "\n\n".join(
@@ -95,43 +101,45 @@ def rating_form_csv(annotator: Annotator) -> str:
         row = [text.code, text.instance.name, sources, text.text]
         cut = (
             cell
-            if len(cell) <= MAX_CELL_CHARACTERS
-            else f"{cell[: MAX_CELL_CHARACTERS - 1]}…"
+            if len(cell) <= MAX_RATING_FORM_CELL_CHARACTERS
+            else f"{cell[: MAX_RATING_FORM_CELL_CHARACTERS - 1]}…"
             for cell in row
         )
-        lines.append([*map(plain, cut), *values])
-    return csv_text(*lines)
+        lines.append([*map(format_spreadsheet_cell, cut), *values])
+    return format_as_csv(*lines)
 
 
-def read_ratings(path: Path, sheet: Sheet, shown: str, by: User) -> list[GivenRating]:
+def read_rating_file(
+    path: Path, sheet: Sheet, shown: str, by: User
+) -> list[ParsedRating]:
     """Parse an uploaded file of ratings. Lines of texts that nobody rated are skipped.
-    Raises RatingsRefused or PoolFull.
+    Raises RatingsRefused or SandboxPoolFull.
     """
     facts = {
         "filename": shown,
-        "codes": list(texts_of(sheet).values_list("code", flat=True)),
+        "codes": list(load_texts_of_sheet(sheet).values_list("code", flat=True)),
         "form": {
             "code": TEXT_CODE_COLUMN,
             "criteria": list(RATING_CRITERIA),
-            "lowest": LOWEST,
-            "highest": HIGHEST,
+            "lowest": LOWEST_RATING,
+            "highest": HIGHEST_RATING,
         },
     }
     try:
         with read_upload(
             "scoring.human.reading:ratings", path, facts, owner=by
         ) as done:
-            if problems := from_values(done.result["problems"]):
+            if problems := convert_dicts_to_problems(done.result["problems"]):
                 raise RatingsRefused(problems)
             return [
-                GivenRating(code, values)
+                ParsedRating(code, values)
                 for code, values in done.result["ratings"].items()
             ]
     except UploadUnreadable as reason:
         raise RatingsRefused([Problem(file=shown, message=str(reason))]) from reason
 
 
-ADJUDICATION_DISTANCES = range(1, HIGHEST - LOWEST + 1)
+ADJUDICATION_DISTANCES = range(1, HIGHEST_RATING - LOWEST_RATING + 1)
 
 
 class FinalRating(NamedTuple):
@@ -146,7 +154,7 @@ class FinalRating(NamedTuple):
     value: int
 
 
-def disputed_texts(sheet: Sheet, criterion: str) -> set[int]:
+def find_disputed_texts(sheet: Sheet, criterion: str) -> set[int]:
     if sheet.adjudicated_from is None:
         return set()
     values: dict[int, list[int]] = defaultdict(list)
@@ -162,14 +170,14 @@ def disputed_texts(sheet: Sheet, criterion: str) -> set[int]:
     }
 
 
-def all_disputed_texts(sheet: Sheet) -> set[int]:
+def find_all_disputed_texts(sheet: Sheet) -> set[int]:
     return set().union(
-        *(disputed_texts(sheet, criterion) for criterion in RATING_CRITERIA)
+        *(find_disputed_texts(sheet, criterion) for criterion in RATING_CRITERIA)
     )
 
 
-def adjudicated_ratings(sheet: Sheet, criterion: str) -> dict[int, int]:
-    open_texts = disputed_texts(sheet, criterion)
+def find_adjudicated_ratings(sheet: Sheet, criterion: str) -> dict[int, int]:
+    open_texts = find_disputed_texts(sheet, criterion)
     final = Rating.objects.filter(
         annotator__sheet=sheet, annotator__is_adjudicator=True
     )
@@ -177,14 +185,14 @@ def adjudicated_ratings(sheet: Sheet, criterion: str) -> dict[int, int]:
     return {text: value for text, value in rows if text in open_texts}
 
 
-def final_ratings(sheet: Sheet, criterion: str) -> Iterator[FinalRating]:
+def iterate_final_ratings(sheet: Sheet, criterion: str) -> Iterator[FinalRating]:
     """Yield the ratings that are used in the results, in the order of the texts on the
     sheet.
 
     For each text, yield the adjudicator's rating, or the ratings of all annotators if
     the adjudicator did not rate the text.
     """
-    by_adjudicator = adjudicated_ratings(sheet, criterion)
+    by_adjudicator = find_adjudicated_ratings(sheet, criterion)
     first = Rating.objects.filter(
         annotator__sheet=sheet, annotator__is_adjudicator=False
     )
@@ -204,10 +212,10 @@ def final_ratings(sheet: Sheet, criterion: str) -> Iterator[FinalRating]:
             yield rating._replace(value=by_adjudicator[rating.text])
 
 
-def texts_to_rate(annotator: Annotator) -> QuerySet[SheetText]:
+def find_texts_to_rate(annotator: Annotator) -> QuerySet[SheetText]:
     texts = SheetText.objects.filter(instance__sheet=annotator.sheet_id)
     if annotator.is_adjudicator:
-        texts = texts.filter(pk__in=all_disputed_texts(annotator.sheet))
+        texts = texts.filter(pk__in=find_all_disputed_texts(annotator.sheet))
     return texts.order_by("instance__position", "position")
 
 
@@ -220,7 +228,7 @@ def set_adjudication_distance(*, sheet: Sheet, distance: int | None, by: User) -
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_published:
-            raise Refused(
+            raise ActionRefused(
                 _(
                     "the sheet is published; unpublish it before you change what it "
                     "rests on"
@@ -236,9 +244,9 @@ def set_adjudication_distance(*, sheet: Sheet, distance: int | None, by: User) -
             key, facts = "sheet-adjudication", {**facts, "distance": distance}
         phase, changes = (
             locked.phase,
-            [audit.Change("adjudicated_from", before, distance)],
+            [audit.SettingChange("adjudicated_from", before, distance)],
         )
-        audit.record(
+        audit.record_action(
             key,
             actor=by,
             subject=phase,

@@ -18,17 +18,17 @@ from scoring.offline.battles import read_battles
 from scoring.stats.battles import Battle
 from scoring.stats.people_and_labels import read_judgements
 from tasks.types import InputRefused, Problem
-from tasks.types.problems import as_values
-from tasks.types.text import nfc
+from tasks.types.problems import convert_problems_to_dicts
+from tasks.types.text import normalise_to_nfc
 
 #: The maximum size of a file of ratings, and the maximum number of reported problems.
-MAX_BYTES, MAX_PROBLEMS = 8 << 20, 200
+MAX_UPLOAD_BYTES, MAX_REPORTED_PROBLEMS = 8 << 20, 200
 #: The maximum length of a judge's name in characters.
 MAX_JUDGE_NAME_LENGTH = 80
 #: A page that shows a board compares at most this many pairs of labels.
 MAX_LABEL_COMPARISONS = 250_000
 #: Name of the file with the items of a run that people can judge.
-ITEMS_FILE_NAME = "items.json"
+JUDGEABLE_ITEMS_FILE_NAME = "items.json"
 
 
 def ratings(facts: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,16 +37,18 @@ def ratings(facts: Mapping[str, Any]) -> dict[str, Any]:
     try:
         text = _read_uploaded_text(shown)
     except InputRefused as refused:
-        return {"ratings": {}, "problems": as_values(refused.problems)}
+        return {"ratings": {}, "problems": convert_problems_to_dicts(refused.problems)}
     problems: list[Problem] = []
     codes = set(facts["codes"])
-    for line, row in _table_rows(text, shown, [form.code, *form.criteria], problems):
-        faults = [*_row_faults(row, form, codes, rated)]
+    for line, row in _iterate_csv_rows(
+        text, shown, [form.code, *form.criteria], problems
+    ):
+        faults = [*_find_row_faults(row, form, codes, rated)]
         problems += [
             Problem(file=shown, line=line, message=message, expected=expected)
             for message, expected in faults
         ]
-        if len(problems) >= MAX_PROBLEMS:
+        if len(problems) >= MAX_REPORTED_PROBLEMS:
             break
         if not faults and any(row[name] for name in form.criteria):
             rated[row[form.code]] = {name: int(row[name]) for name in form.criteria}
@@ -55,17 +57,19 @@ def ratings(facts: Mapping[str, Any]) -> dict[str, Any]:
         problems.append(
             Problem(file=shown, message="no ratings are here", expected=expected)
         )
-    return {"ratings": rated, "problems": as_values(problems)}
+    return {"ratings": rated, "problems": convert_problems_to_dicts(problems)}
 
 
 def judgements(facts: Mapping[str, Any]) -> dict[str, Any]:
-    items = {tuple(item) for item in json.loads(Path(ITEMS_FILE_NAME).read_bytes())}
+    items = {
+        tuple(item) for item in json.loads(Path(JUDGEABLE_ITEMS_FILE_NAME).read_bytes())
+    }
     try:
         read = read_judgements(
             Path(UPLOAD_FILE_NAME), items.__contains__, shown=facts["filename"]
         )
     except InputRefused as refused:
-        return {"answers": [], "problems": as_values(refused.problems)}
+        return {"answers": [], "problems": convert_problems_to_dicts(refused.problems)}
     answers = [
         [kind, item, by_annotator]
         for kind, one in read.answers.items()
@@ -79,14 +83,14 @@ def battles(facts: Mapping[str, Any]) -> dict[str, Any]:
     in the phase.
     """
     shown, systems, topics = facts["filename"], facts["systems"], facts["topics"]
-    known = {nfc(topic) for topic in topics}
+    known = {normalise_to_nfc(topic) for topic in topics}
 
-    def faults_of_battle(battle: Battle) -> Iterator[tuple[str, str]]:
+    def find_faults_of_battle(battle: Battle) -> Iterator[tuple[str, str]]:
         if battle.topic not in known:
-            yield f"“{battle.topic[:40]}” is no topic", _list_first_names(topics)
+            yield f"“{battle.topic[:40]}” is no topic", _list_first_few_names(topics)
         for name in (battle.left, battle.right):
             if name not in systems:
-                yield f"“{name[:40]}” names no run", _list_first_names([*systems])
+                yield f"“{name[:40]}” names no run", _list_first_few_names([*systems])
         # A file can name a run by its system, or by its system and its number.
         if systems.get(battle.left, battle.left) == systems.get(battle.right):
             yield f"“{battle.left[:40]}” meets itself", "two different systems"
@@ -97,11 +101,11 @@ def battles(facts: Mapping[str, Any]) -> dict[str, Any]:
     try:
         _read_uploaded_text(shown)
         rows = read_battles(
-            Path(UPLOAD_FILE_NAME), shown=shown, faults_of=faults_of_battle
+            Path(UPLOAD_FILE_NAME), shown=shown, faults_of=find_faults_of_battle
         )
         _refuse_too_many_comparisons(rows, shown)
     except InputRefused as refused:
-        return {"battles": [], "problems": as_values(refused.problems)}
+        return {"battles": [], "problems": convert_problems_to_dicts(refused.problems)}
     return {"battles": [astuple(row) for row in rows], "problems": []}
 
 
@@ -114,19 +118,20 @@ def _refuse_too_many_comparisons(rows: Sequence[Battle], shown: str) -> None:
         raise InputRefused([Problem(file=shown, message=message, expected=expected)])
 
 
-def _list_first_names(names: Sequence[str]) -> str:
+def _list_first_few_names(names: Sequence[str]) -> str:
     shown = ", ".join(names[:5]) or "none"
     return f"{shown} and {len(names) - 5:,} more" if len(names) > 5 else shown
 
 
 def _read_uploaded_text(shown: str) -> str:
     with Path(UPLOAD_FILE_NAME).open("rb") as file:
-        content = file.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
+        content = file.read(MAX_UPLOAD_BYTES + 1)
+    if len(content) > MAX_UPLOAD_BYTES:
         raise InputRefused(
             [
                 Problem(
-                    file=shown, message=f"the file is larger than {MAX_BYTES >> 20} MB"
+                    file=shown,
+                    message=f"the file is larger than {MAX_UPLOAD_BYTES >> 20} MB",
                 )
             ]
         )
@@ -138,7 +143,7 @@ def _read_uploaded_text(shown: str) -> str:
         ) from fault
 
 
-def _table_rows(
+def _iterate_csv_rows(
     text: str, shown: str, needed: Sequence[str], problems: list[Problem]
 ) -> Iterator[tuple[int, dict[str, str]]]:
     first = text.partition("\n")[0]
@@ -169,7 +174,7 @@ def _table_rows(
         )
 
 
-def _row_faults(
+def _find_row_faults(
     row: Mapping[str, str],
     form: SimpleNamespace,
     codes: set[str],

@@ -18,44 +18,44 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit, storage
 from citeboard.core.confinement import (
     UploadUnreadable,
-    limits_for_organisers,
+    build_organiser_upload_limits,
     read_upload,
 )
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.core.words import count_with_noun
 from citeboard.teams.models import Membership, User
-from scoring.human.states import list_free_shares, require_open_sheet
+from scoring.human.states import list_unassigned_shares, require_open_sheet
 from scoring.models import Annotator, Rating, Sheet, SheetInstance, SheetText
 from scoring.results.board.standings import compute_board
 from scoring.worker import child, local_copies
 from tasks.delivery.notifications.events import (
     delete_notifications,
+    format_sheet_event_key,
     notify_sheet_assigned,
-    sheet_event,
 )
 from tasks.gold import early, gold_files
 from tasks.gold.secrecy import ContentKind
 from tasks.models import Gold, Phase, Submission
-from tasks.submissions.run_card import READING_MODULE
-from tasks.types.base import Scale, Sources
+from tasks.submissions.run_card import RUN_READING_MODULE
+from tasks.types.base import HeadingsAndTexts, JudgementScale
 
-MAX_INSTANCES, MAX_SYSTEMS = 200, 20
+MAX_INSTANCES_PER_SHEET, MAX_SYSTEMS_PER_SHEET = 200, 20
 #: The code of a text is random, so that the code does not reveal the text's author.
 #: Codes have only letters, because spreadsheets convert codes such as 1E5 to numbers.
-_CODE_LETTERS, _CODE_LENGTH = "bcdfghjkmnpqrstvwxz", 10
+_TEXT_CODE_LETTERS, _TEXT_CODE_LENGTH = "bcdfghjkmnpqrstvwxz", 10
 
 
-class SheetRefused(Refused):
+class SheetRefused(ActionRefused):
     """An error with the reason for which no sheet can be made."""
 
 
-def phases_with_human_evaluation(phases: Sequence[Phase]) -> list[Phase]:
+def list_phases_with_human_evaluation(phases: Sequence[Phase]) -> list[Phase]:
     return [
         phase for phase in phases if phase.task.task_type.human_evaluation is not None
     ]
 
 
-def runs_on_board(phase: Phase, viewer: User) -> list[Submission]:
+def list_runs_with_files_on_board(phase: Phase, viewer: User) -> list[Submission]:
     rows = compute_board(phase, viewer).rows
     runs = Submission.objects.in_bulk([row.submission for row in rows])
     return [runs[row.submission] for row in rows if runs[row.submission].file]
@@ -70,12 +70,15 @@ class SampledSheet:
     phase: Phase
     seed: int
     names: Sequence[str]
-    sources: Mapping[str, Sources]
+    sources: Mapping[str, HeadingsAndTexts]
     texts: Mapping[int, Mapping[str, str]]
 
 
-def check_sheet_size(runs: int, instances: int) -> None:
-    if not 1 <= runs <= MAX_SYSTEMS or not 1 <= instances <= MAX_INSTANCES:
+def validate_sheet_size(runs: int, instances: int) -> None:
+    if (
+        not 1 <= runs <= MAX_SYSTEMS_PER_SHEET
+        or not 1 <= instances <= MAX_INSTANCES_PER_SHEET
+    ):
         words = _(
             "%(runs)s and %(instances)s: a sheet has 1 to %(most_runs)s runs and 1 to %(most)s instances"
         )
@@ -84,19 +87,27 @@ def check_sheet_size(runs: int, instances: int) -> None:
             "instances": count_with_noun(instances, "instance"),
         }
         raise SheetRefused(
-            words % {**asked, "most_runs": MAX_SYSTEMS, "most": MAX_INSTANCES}
+            words
+            % {
+                **asked,
+                "most_runs": MAX_SYSTEMS_PER_SHEET,
+                "most": MAX_INSTANCES_PER_SHEET,
+            }
         )
 
 
-def make_sheet(
+def sample_and_save_rating_sheet(
     *, phase: Phase, runs: Sequence[Submission], instances: int, seed: int, by: User
 ) -> Sheet:
     return save_rating_sheet(
-        sample_sheet(phase=phase, runs=runs, instances=instances, seed=seed), by=by
+        sample_instances_for_sheet(
+            phase=phase, runs=runs, instances=instances, seed=seed
+        ),
+        by=by,
     )
 
 
-def sample_sheet(
+def sample_instances_for_sheet(
     *,
     phase: Phase,
     runs: Sequence[Submission],
@@ -107,9 +118,9 @@ def sample_sheet(
     """Read the inputs and the files of all runs, and sample the instances of a sheet of
     ratings. Raises SheetRefused.
     """
-    check_sheet_size(len(runs), instances)
+    validate_sheet_size(len(runs), instances)
     tell(0, "reading the public inputs")
-    sources = public_sources(phase)
+    sources = read_public_source_texts(phase)
     texts = {}
     for place, run in enumerate(runs, start=1):
         tell(place / (len(runs) + 1), f"reading run {place} of {len(runs)}")
@@ -154,7 +165,7 @@ def save_rating_sheet(drawn: SampledSheet, *, by: User) -> Sheet:
         )
         store_sheet_texts(sheet, drawn)
         facts = {"instances": len(drawn.names), "runs": len(drawn.texts)}
-        audit.record(
+        audit.record_action(
             "sheet", actor=by, subject=phase, place=phase.task.season, facts=facts
         )
     return sheet
@@ -181,7 +192,7 @@ def store_sheet_texts(
             instance=instance,
             position=position,
             code="".join(
-                secrets.choice(_CODE_LETTERS) for place in range(_CODE_LENGTH)
+                secrets.choice(_TEXT_CODE_LETTERS) for place in range(_TEXT_CODE_LENGTH)
             ),
             submission_id=run,
             # PostgreSQL cannot store the NUL character, which JSON strings may contain.
@@ -195,7 +206,7 @@ def store_sheet_texts(
     return {(text.instance.position - 1, text.submission_id): text for text in texts}
 
 
-def public_sources(phase: Phase) -> Mapping[str, Sources]:
+def read_public_source_texts(phase: Phase) -> Mapping[str, HeadingsAndTexts]:
     """Return the source texts of each text on the sheet, from the public inputs. Raises
     SheetRefused.
     """
@@ -205,7 +216,7 @@ def public_sources(phase: Phase) -> Mapping[str, Sources]:
             _("the phase has no texts that people could judge, or no gold yet")
         )
     try:
-        found = _read_stored_texts("sources", phase, gold.public, gold)
+        found = _read_texts_in_stored_archive("sources", phase, gold.public, gold)
     except (OSError, UploadUnreadable) as reason:
         raise SheetRefused(
             _("the public inputs of the phase cannot be read")
@@ -216,16 +227,16 @@ def public_sources(phase: Phase) -> Mapping[str, Sources]:
     }
 
 
-def _read_stored_texts(
+def _read_texts_in_stored_archive(
     program: str, phase: Phase, stored: str, gold: Gold
 ) -> dict[str, Any]:
     task_type = phase.task.task_type
     task = {"task_type": task_type.reference, "reading": gold.reading_version}
-    limits = limits_for_organisers()
+    limits = build_organiser_upload_limits()
     with (
-        local_copies.temporary_local_copy(storage.gold, stored) as path,
+        local_copies.temporary_local_copy(storage.gold_file_storage, stored) as path,
         read_upload(
-            f"{READING_MODULE}:{program}", path, task, owner=None, limits=limits
+            f"{RUN_READING_MODULE}:{program}", path, task, owner=None, limits=limits
         ) as done,
     ):
         return dict(done.result)
@@ -237,16 +248,19 @@ def _read_run_texts(run: Submission) -> Mapping[str, str]:
     assert gold is not None
     wish = {
         "task_type": task_type.reference,
-        "options": task_type.checked_options(run.phase.task.options),
+        "options": task_type.validate_options(run.phase.task.options),
         "filename": run.filename,
         "reading": gold.reading_version,
     }
-    limits, index = limits_for_organisers(), gold_files.cached_index_path(gold)
+    limits, index = (
+        build_organiser_upload_limits(),
+        gold_files.get_cached_index_path(gold),
+    )
     with tempfile.TemporaryDirectory(prefix="citeboard-sheet-") as folder:
         try:
-            path = local_copies.run_copy(run, Path(folder))
+            path = local_copies.copy_run_file_to_folder(run, Path(folder))
             with read_upload(
-                f"{READING_MODULE}:texts",
+                f"{RUN_READING_MODULE}:texts",
                 path,
                 wish,
                 owner=None,
@@ -257,15 +271,15 @@ def _read_run_texts(run: Submission) -> Mapping[str, str]:
         except (
             OSError,
             UploadUnreadable,
-            child.RunFailed,
-            child.ScorerWaits,
+            child.ScoringOfRunFailed,
+            child.ScorerWaitsForDependency,
         ) as reason:
             raise SheetRefused(
                 _("the run of %(run)s cannot be read") % {"run": run}
             ) from reason
 
 
-def scales_as_json(scales: Mapping[str, Scale]) -> dict[str, Any]:
+def scales_as_json(scales: Mapping[str, JudgementScale]) -> dict[str, Any]:
     return {
         name: {"question": scale.question, "levels": list(scale.levels)}
         for name, scale in scales.items()
@@ -283,15 +297,17 @@ def show_references(*, sheet: Sheet, by: User) -> None:
     """
     phase = sheet.phase
     if not has_reference_texts(sheet):
-        raise Refused(_("the texts of this task are not judged against a gold text"))
-    same_gold = Phase.objects.on_gold_of(phase)
+        raise ActionRefused(
+            _("the texts of this task are not judged against a gold text")
+        )
+    same_gold = Phase.objects.sharing_gold_with(phase)
     if same_gold.filter(Q(closes__gt=now()) | Q(late_until__gt=now())).exists():
-        raise Refused(
+        raise ActionRefused(
             _("a phase on this gold is still to end; until then nobody is shown it")
         )
     if any(phase.is_frozen() for phase in same_gold):
         # Annotators who saw the gold could compute scores that are not public yet.
-        raise Refused(
+        raise ActionRefused(
             _("a board on this gold is frozen; until it is revealed nobody is shown it")
         )
     gold, human_evaluation = (
@@ -301,25 +317,27 @@ def show_references(*, sheet: Sheet, by: User) -> None:
     assert gold is not None
     assert human_evaluation is not None
     try:
-        texts: Mapping[str, str] = _read_stored_texts(
+        texts: Mapping[str, str] = _read_texts_in_stored_archive(
             "references", phase, gold.file, gold
         )
     except (OSError, UploadUnreadable) as reason:
-        raise Refused(_("the gold of the phase cannot be read")) from reason
+        raise ActionRefused(_("the gold of the phase cannot be read")) from reason
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if (
             not locked.is_open
             or Rating.objects.filter(annotator__sheet=locked).exists()
         ):
-            raise Refused(_("something has been rated without the gold text already"))
+            raise ActionRefused(
+                _("something has been rated without the gold text already")
+            )
         if locked.has_references:
             return
         instances = list(locked.instances.all())
         if missing := next(
             (one.name for one in instances if one.name not in texts), None
         ):
-            raise Refused(
+            raise ActionRefused(
                 _("the present gold has no instance %(name)s any more")
                 % {"name": missing}
             )
@@ -336,12 +354,12 @@ def show_references(*, sheet: Sheet, by: User) -> None:
         }
         locked.save(update_fields=["has_references", "scales"])
         facts, season = {"sheet": sheet.pk}, phase.task.season
-        audit.record(
+        audit.record_action(
             "sheet-references", actor=by, subject=phase, place=season, facts=facts
         )
 
 
-class AnnotatorRefused(Refused):
+class AnnotatorRefused(ActionRefused):
     """An error with the reason for which a person cannot rate the texts of a sheet."""
 
 
@@ -353,7 +371,7 @@ def add_annotator_by_email(
         raise AnnotatorRefused(
             _("nobody has an account with this address; they can sign up first")
         )
-    if has_own_texts(sheet, person):
+    if has_texts_of_own_team(sheet, person):
         raise AnnotatorRefused(
             _("a member of a team whose run is on the sheet cannot rate it")
         )
@@ -363,13 +381,13 @@ def add_annotator_by_email(
         else [ContentKind.INPUTS]
     )
     with transaction.atomic():
-        early.refuse_disclosure_to_participants(sheet.phase, [person], kinds, by=by)
+        early.refuse_disclosure_to_people(sheet.phase, [person], kinds, by=by)
         return _add_annotator(
             sheet, str(person), person, by, is_adjudicator=is_adjudicator
         )
 
 
-def has_own_texts(sheet: Sheet, person: User) -> bool:
+def has_texts_of_own_team(sheet: Sheet, person: User) -> bool:
     teams = sheet.instances.values("texts__submission__team")
     return Membership.objects.filter(user=person, team__in=teams).exists()
 
@@ -401,7 +419,7 @@ def remove_annotator(*, annotator: Annotator, by: User) -> int:
             )
         ratings = annotator.ratings.count() + annotator.preferences.count()
         facts = {"annotator": annotator, "ratings": ratings}
-        audit.record(
+        audit.record_action(
             "annotator-removed",
             actor=by,
             subject=sheet,
@@ -409,7 +427,9 @@ def remove_annotator(*, annotator: Annotator, by: User) -> int:
             facts=facts,
         )
         if annotator.user_id is not None:
-            delete_notifications(sheet_event(sheet.pk), user=annotator.user_id)
+            delete_notifications(
+                format_sheet_event_key(sheet.pk), user=annotator.user_id
+            )
         annotator.delete()
     return ratings
 
@@ -445,7 +465,7 @@ def _add_annotator(
         free = next(
             candidate for candidate in (name, *numbered) if candidate not in taken
         )[:80]
-        shares = list_free_shares(locked)
+        shares = list_unassigned_shares(locked)
         if locked.shares and not shares:
             words = _("the plan is divided among %(judges)s, who are all on the sheet")
             judges = count_with_noun(locked.shares, "judge")
@@ -460,7 +480,7 @@ def _add_annotator(
             {"annotator": added, "sheet": sheet.pk},
             locked.phase.task.season,
         )
-        audit.record(
+        audit.record_action(
             "annotator-added", actor=by, subject=locked, place=season, facts=facts
         )
         if person is not None:

@@ -7,7 +7,7 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import User
 from scoring.models import Sheet
 
@@ -17,9 +17,9 @@ def require_open_sheet(sheet: Sheet) -> None:
     have locked the sheet's row.
     """
     if sheet.is_published:
-        raise Refused(_("the sheet is published and takes no more judgements"))
+        raise ActionRefused(_("the sheet is published and takes no more judgements"))
     if not sheet.is_open:
-        raise Refused(_("the sheet is closed until an organiser reopens it"))
+        raise ActionRefused(_("the sheet is closed until an organiser reopens it"))
 
 
 def close_sheet(sheet: Sheet) -> None:
@@ -30,7 +30,7 @@ def close_sheet(sheet: Sheet) -> None:
     Refused.
     """
     if not sheet.is_published:
-        raise Refused(_("the sheet is not published"))
+        raise ActionRefused(_("the sheet is not published"))
     sheet.published_at, sheet.closed_at = None, now()
     sheet.save(update_fields=["published_at", "closed_at"])
 
@@ -42,22 +42,22 @@ def reopen_sheet(*, sheet: Sheet, by: User) -> None:
     with transaction.atomic():
         locked = Sheet.objects.select_for_update().get(pk=sheet.pk)
         if locked.is_published:
-            raise Refused(
+            raise ActionRefused(
                 _("the sheet is published; unpublish it before you reopen it")
             )
         if locked.is_open:
-            raise Refused(_("the sheet is open already"))
+            raise ActionRefused(_("the sheet is open already"))
         locked.closed_at = None
         locked.save(update_fields=["closed_at"])
         phase = locked.phase
         facts = {"sheet": locked.pk}
         season = phase.task.season
-        audit.record(
+        audit.record_action(
             "sheet-reopened", actor=by, subject=phase, place=season, facts=facts
         )
 
 
-def list_free_shares(sheet: Sheet) -> list[int]:
+def list_unassigned_shares(sheet: Sheet) -> list[int]:
     """Return the numbers of the shares of a sheet that no judge has taken, in ascending
     order.
     """

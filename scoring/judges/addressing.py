@@ -3,17 +3,17 @@
 import re
 
 #: The maximum length of an excerpt that organisers see, in characters.
-EXCERPT_CHARACTERS = 200
-_LABELS_PATTERN = (
+MAX_EXCERPT_CHARACTERS = 200
+_LABEL_WORDS_PATTERN = (
     r"(?:full(?:y)?|supported|entail\w*|yes|correct|true|left|right|better|best)"
 )
-_INSTRUCTION_PATTERN = re.compile(
+_JUDGE_INSTRUCTION_PATTERN = re.compile(
     "|".join(
         (
             r"\b(?:ignore|disregard|forget)\b[^.\n]{0,40}\b(?:above|previous|prior|earlier|instructions?|prompt)\b",
-            rf"\b(?:rate|grade|label|judge|mark|score)\s+(?:this|it|them|the\s+\w+)\s+(?:as\s+)?{_LABELS_PATTERN}\b",
+            rf"\b(?:rate|grade|label|judge|mark|score)\s+(?:this|it|them|the\s+\w+)\s+(?:as\s+)?{_LABEL_WORDS_PATTERN}\b",
             # Each blank can match in only one way, so that matching takes linear time.
-            rf"\b(?:answer|reply|respond|output)\s+(?:only\s+)?(?:(?:with|just|only)\s*)?[“\"']?{_LABELS_PATTERN}\b",
+            rf"\b(?:answer|reply|respond|output)\s+(?:only\s+)?(?:(?:with|just|only)\s*)?[“\"']?{_LABEL_WORDS_PATTERN}\b",
             r"\byou\s+are\s+(?:now\s+)?(?:an?|the)\s+(?:\w+\s+)?(?:judge|grader|evaluator|assistant|language\s+model)\b",
             r"</?(?:system|think|instructions?)>|<\|\w+\|>",
         )
@@ -29,8 +29,8 @@ def find_judge_instruction(text: str) -> str:
     The search finds only phrases from a fixed list. Instructions can use other words,
     and a harmless text may contain a known phrase.
     """
-    match = _INSTRUCTION_PATTERN.search(text)
+    match = _JUDGE_INSTRUCTION_PATTERN.search(text)
     if match is None:
         return ""
-    start = max(0, match.start() - EXCERPT_CHARACTERS // 4)
-    return text[start : start + EXCERPT_CHARACTERS].strip()
+    start = max(0, match.start() - MAX_EXCERPT_CHARACTERS // 4)
+    return text[start : start + MAX_EXCERPT_CHARACTERS].strip()

@@ -18,24 +18,24 @@ from typing import Protocol
 from scoring.judges.chat import (
     ChatEndpoint,
     ChatRequestFailed,
+    ChatRequestNotSent,
     EndpointRefusesAll,
-    RequestNotSent,
 )
 from scoring.judges.declared import ChatJudge
 from scoring.judges.questions import JudgePrompt, JudgeQuestion
-from tasks.types.ledger import NO_LABEL
-from tasks.types.problems import Unavailable
+from tasks.types.ledger import NO_VALID_LABEL
+from tasks.types.problems import SoftwareUnavailable
 
 #: Prepared questions keep all connections busy while answers are stored.
 #: The number of prepared questions is ``at_once`` times this factor.
-AHEAD = 2
+PREPARED_QUESTIONS_FACTOR = 2
 #: The number of consecutive failures after which the endpoint is considered down.
 MAX_CONSECUTIVE_FAILURES = 20
 #: Maximum number of tokens that the chat format adds to a prompt.
-OVERHEAD_BYTES_PER_REQUEST = 64
+MAX_CHAT_FORMAT_TOKENS = 64
 #: The maximum number of requests for one question that the endpoint may charge for.
 #: Before a question is asked, the cost of this many requests is reserved.
-MAX_CHARGED_REQUESTS = 3
+MAX_CHARGED_REQUESTS_PER_QUESTION = 3
 #: A question gets no label if this many replies contain no single answer.
 MAX_REPLIES_PER_QUESTION = 2
 ZERO_COST = Decimal(0)
@@ -89,20 +89,20 @@ class ChatAsker:
 
     def __call__(self, question: JudgeQuestion) -> JudgeAnswer:
         text = self._prompt.filled(question)
-        most = max_cost_per_request(self._judge, text)
+        most = compute_max_cost_per_request(self._judge, text)
         rows: list[JudgeReply] = []
         requests, spent, failure = 0, ZERO_COST, ""
         left = MAX_REPLIES_PER_QUESTION - question.replies
-        while len(rows) < left and requests < MAX_CHARGED_REQUESTS:
+        while len(rows) < left and requests < MAX_CHARGED_REQUESTS_PER_QUESTION:
             try:
                 reply = self._endpoint.ask(
-                    text, most_charged=MAX_CHARGED_REQUESTS - requests
+                    text, most_charged=MAX_CHARGED_REQUESTS_PER_QUESTION - requests
                 )
             except ChatRequestFailed as failed:
                 spent += most * failed.charged
                 failure = failed.cause
                 break
-            except RequestNotSent as stopped:
+            except ChatRequestNotSent as stopped:
                 spent += most * stopped.charged
                 break
             except EndpointRefusesAll as refusal:
@@ -113,22 +113,24 @@ class ChatAsker:
                 # Keep the first reply.
                 # The request for the next question raises the error again.
                 break
-            cost = self._request_cost(reply.input_tokens, reply.output_tokens, most)
+            cost = self._compute_request_cost(
+                reply.input_tokens, reply.output_tokens, most
+            )
             requests += 1 + reply.charged
             spent += cost + most * reply.charged
-            label = self._prompt.label_of(reply.text)
+            label = self._prompt.find_label_of_reply(reply.text)
             is_priced = self._judge.price is not None
             repeat = question.replies + len(rows)
             rows.append(JudgeReply(repeat, label, cost if is_priced else None))
-            if label != NO_LABEL:
+            if label != NO_VALID_LABEL:
                 break
         # Store the first reply without an answer even if the second request failed.
-        is_open = 0 < len(rows) < left and rows[-1].label == NO_LABEL
+        is_open = 0 < len(rows) < left and rows[-1].label == NO_VALID_LABEL
         return JudgeAnswer(
             question, tuple(rows), spent, failure=failure, is_open=is_open
         )
 
-    def _request_cost(
+    def _compute_request_cost(
         self, inputs: int | None, outputs: int | None, most: Decimal
     ) -> Decimal:
         if self._judge.price is None:
@@ -138,23 +140,25 @@ class ChatAsker:
         return min(self._judge.price.of(inputs, outputs), most)
 
 
-def max_cost_per_request(judge: ChatJudge, text: str) -> Decimal:
+def compute_max_cost_per_request(judge: ChatJudge, text: str) -> Decimal:
     """Return the maximum cost of one request to a judge. The estimate assumes that a
     text has at most as many tokens as bytes.
     """
     if judge.price is None:
         return ZERO_COST
-    size = len(text.encode("utf-8", "replace")) + OVERHEAD_BYTES_PER_REQUEST
+    size = len(text.encode("utf-8", "replace")) + MAX_CHAT_FORMAT_TOKENS
     return judge.price.of(size, judge.max_tokens)
 
 
-def max_cost_per_question(
+def compute_max_cost_per_question(
     judge: ChatJudge, prompt: JudgePrompt, question: JudgeQuestion
 ) -> Decimal:
     """Return the maximum cost of all requests for a question, which is the amount to
     reserve.
     """
-    return MAX_CHARGED_REQUESTS * max_cost_per_request(judge, prompt.filled(question))
+    return MAX_CHARGED_REQUESTS_PER_QUESTION * compute_max_cost_per_request(
+        judge, prompt.filled(question)
+    )
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,7 @@ class CostEstimate:
 
 
 #: Assumed characters per token and tokens per reply, for cost estimates.
-PER_TOKEN, REPLY_TOKENS = 4, 5
+ASSUMED_CHARACTERS_PER_TOKEN, ASSUMED_TOKENS_PER_REPLY = 4, 5
 
 
 def estimate_cost(
@@ -181,13 +185,18 @@ def estimate_cost(
         number += 1
         if price is not None:
             text = prompt.filled(question)
-            tokens = len(text) // PER_TOKEN + OVERHEAD_BYTES_PER_REQUEST // PER_TOKEN
-            cost += price.of(tokens, min(REPLY_TOKENS, judge.max_tokens))
-            most += MAX_CHARGED_REQUESTS * max_cost_per_request(judge, text)
+            tokens = (
+                len(text) // ASSUMED_CHARACTERS_PER_TOKEN
+                + MAX_CHAT_FORMAT_TOKENS // ASSUMED_CHARACTERS_PER_TOKEN
+            )
+            cost += price.of(tokens, min(ASSUMED_TOKENS_PER_REPLY, judge.max_tokens))
+            most += MAX_CHARGED_REQUESTS_PER_QUESTION * compute_max_cost_per_request(
+                judge, text
+            )
     return CostEstimate(number, cost, most, price.currency if price else "")
 
 
-class EndpointUnavailable(Unavailable):
+class EndpointUnavailable(SoftwareUnavailable):
     """The endpoint has answered none of the latest questions. The error message gives
     the causes of the failures.
     """
@@ -228,9 +237,9 @@ class _PendingQuestions:
         with suppress(Empty):
             while True:
                 futures.append(self._done.get_nowait())
-        return [self._answer_of_future(future) for future in futures]
+        return [self._build_answer_of_future(future) for future in futures]
 
-    def _answer_of_future(self, future: Future[JudgeAnswer]) -> JudgeAnswer:
+    def _build_answer_of_future(self, future: Future[JudgeAnswer]) -> JudgeAnswer:
         question = self._questions.pop(future)
         try:
             return future.result()
@@ -244,7 +253,7 @@ class _PendingQuestions:
         self._pool.shutdown(cancel_futures=True)
 
 
-class _ConsecutiveFailures:
+class _ConsecutiveFailureCounter:
     """Counts consecutive questions to an endpoint that failed, with their causes."""
 
     def __init__(self) -> None:
@@ -282,13 +291,13 @@ def ask_all_questions(
     EndpointUnavailable after MAX_CONSECUTIVE_FAILURES consecutive failures.
     """
     source = iter(questions)
-    flight, failures = _PendingQuestions(ask, at_once), _ConsecutiveFailures()
+    flight, failures = _PendingQuestions(ask, at_once), _ConsecutiveFailureCounter()
     answers: list[JudgeAnswer] = []
     unadmitted: list[JudgeQuestion] = []
     reason: Exception | None = None
     try:
         while True:
-            room = at_once * AHEAD - len(flight) - len(unadmitted)
+            room = at_once * PREPARED_QUESTIONS_FACTOR - len(flight) - len(unadmitted)
             wanted = [*unadmitted, *islice(source, max(room, 0))]
             admitted = record(answers, [] if stopped.is_set() else wanted)
             # Answers release reserved costs, so later rounds may admit more questions.

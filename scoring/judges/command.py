@@ -23,23 +23,33 @@ from scoring.judges.asking import (
     JudgeAnswer,
     JudgeReply,
     ask_all_questions,
+    compute_max_cost_per_question,
     estimate_cost,
-    max_cost_per_question,
 )
 from scoring.judges.chat import ChatEndpoint
-from scoring.judges.declared import ChatJudge, DeclaredJudge, LocalJudge, read_judges
-from scoring.judges.local import load_local_model, local_judge_signature
+from scoring.judges.declared import (
+    ChatJudge,
+    DeclaredJudge,
+    LocalJudge,
+    read_judges_file,
+)
+from scoring.judges.local import build_local_judge_signature, load_local_model
 from scoring.judges.questions import (
     JudgePrompt,
     JudgeQuestion,
-    chat_judge_signature,
-    digest_of_signature,
+    build_chat_judge_signature,
+    hash_signature,
 )
 from tasks.types.base import OptionRefused
-from tasks.types.files import open_input
-from tasks.types.ledger import ENTAILS, KINDS, NO_LABEL, shown_items
-from tasks.types.problems import Problem, refuse
-from tasks.types.text import json_lines
+from tasks.types.files import open_input_files
+from tasks.types.ledger import (
+    ENTAILS_KIND,
+    JUDGEMENT_KINDS_BY_NAME,
+    NO_VALID_LABEL,
+    format_item_digests,
+)
+from tasks.types.problems import Problem, raise_if_any_problem_is_fatal
+from tasks.types.text import iterate_json_objects
 
 EXAMPLE_QUESTION = '{"premise": "It rains in Oslo.", "hypothesis": "It rains."}'
 
@@ -59,8 +69,8 @@ class JudgeRunOutcome:
     cost: Decimal = field(default_factory=Decimal)
 
 
-def declared_judge(path: Path, name: str) -> DeclaredJudge:
-    judges = read_judges(path)
+def find_declared_judge(path: Path, name: str) -> DeclaredJudge:
+    judges = read_judges_file(path)
     if name not in judges:
         names = ", ".join(judges) or "none"
         raise OptionRefused(f"{path} declares no judge “{name}”; it declares {names}")
@@ -75,19 +85,22 @@ def read_questions(path: Path) -> list[JudgeQuestion]:
     """
     problems: list[Problem] = []
     found: dict[JudgeQuestion, None] = {}
-    kinds = {frozenset(kind.items): name for name, kind in KINDS.items()}
+    kinds = {
+        frozenset(kind.items): name for name, kind in JUDGEMENT_KINDS_BY_NAME.items()
+    }
     kind = ""
-    for file in open_input(path):
-        for line, record, raw in json_lines(file, problems):
+    for file in open_input_files(path):
+        for line, record, raw in iterate_json_objects(file, problems):
             fields = frozenset(record)
             name = next((kinds[kind] for kind in kinds if kind <= fields), "")
             is_text = name and all(
-                isinstance(record[role], str) for role in KINDS[name].items
+                isinstance(record[role], str)
+                for role in JUDGEMENT_KINDS_BY_NAME[name].items
             )
             kind = kind or name
             if not is_text or name != kind:
                 problems.append(
-                    file.problem(
+                    file.make_problem(
                         "no item of the first line's kind",
                         EXAMPLE_QUESTION,
                         line=line,
@@ -95,13 +108,13 @@ def read_questions(path: Path) -> list[JudgeQuestion]:
                     )
                 )
                 continue
-            texts = tuple(record[role] for role in KINDS[name].items)
+            texts = tuple(record[role] for role in JUDGEMENT_KINDS_BY_NAME[name].items)
             found[JudgeQuestion(name, texts)] = None
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
     return list(found)
 
 
-def estimate_run(
+def estimate_judging_cost(
     judge: DeclaredJudge, questions: Sequence[JudgeQuestion]
 ) -> CostEstimate:
     """Estimate the cost of asking about all items, without sending a question."""
@@ -124,11 +137,11 @@ def run_judge(
     """
     if isinstance(judge, LocalJudge):
         return _run_local_model(judge, questions, out)
-    prompt = JudgePrompt.default(questions[0].kind if questions else ENTAILS)
-    writer = _JudgementWriter(
-        out, judge.name, digest_of_signature(chat_judge_signature(judge, prompt))
+    prompt = JudgePrompt.default(questions[0].kind if questions else ENTAILS_KIND)
+    writer = _JudgementFileWriter(
+        out, judge.name, hash_signature(build_chat_judge_signature(judge, prompt))
     )
-    left = writer.left_of(questions, most=MAX_REPLIES_PER_QUESTION)
+    left = writer.select_unanswered_questions(questions, most=MAX_REPLIES_PER_QUESTION)
     reserved: dict[JudgeQuestion, Decimal] = {}
 
     def record(
@@ -139,7 +152,7 @@ def run_judge(
         writer.write(answers)
         admitted = []
         for question in wanted:
-            most = max_cost_per_question(judge, prompt, question)
+            most = compute_max_cost_per_question(judge, prompt, question)
             total = writer.outcome.cost + sum(reserved.values()) + most
             if budget is not None and total > budget:
                 break
@@ -159,12 +172,12 @@ def run_judge(
 def _run_local_model(
     judge: LocalJudge, questions: Sequence[JudgeQuestion], out: Path
 ) -> JudgeRunOutcome:
-    if any(question.kind != ENTAILS for question in questions):
+    if any(question.kind != ENTAILS_KIND for question in questions):
         raise OptionRefused(f"{judge.name} decides entailment alone")
     model = load_local_model(judge)
-    digest = digest_of_signature(local_judge_signature(judge, model))
-    with _JudgementWriter(out, judge.name, digest) as writer:
-        for batch in model.labels(writer.left_of(questions)):
+    digest = hash_signature(build_local_judge_signature(judge, model))
+    with _JudgementFileWriter(out, judge.name, digest) as writer:
+        for batch in model.labels(writer.select_unanswered_questions(questions)):
             writer.write(
                 [
                     JudgeAnswer(question, (JudgeReply(0, label, None),), Decimal(0))
@@ -174,7 +187,7 @@ def _run_local_model(
     return writer.outcome
 
 
-class _JudgementWriter:
+class _JudgementFileWriter:
     """The output file of `judge run`, which may contain rows of earlier calls. Answers
     are appended in batches, and each batch is flushed to the disk.
     """
@@ -184,7 +197,7 @@ class _JudgementWriter:
         self.outcome = JudgeRunOutcome(judge)
         self._replies, self._decided = Counter[str](), set[str]()
         for items, label in self._read_earlier_rows():
-            if label == NO_LABEL:
+            if label == NO_VALID_LABEL:
                 self._replies[items] += 1
             else:
                 self._decided.add(items)
@@ -198,15 +211,15 @@ class _JudgementWriter:
             with self._path.open("r+b") as file:
                 file.truncate(whole)
         problems: list[Problem] = []
-        for rows in open_input(self._path):
-            for _line, record, _raw in json_lines(rows, problems):
+        for rows in open_input_files(self._path):
+            for _line, record, _raw in iterate_json_objects(rows, problems):
                 said = record.get("judge"), record.get("digest")
                 if said != (self.outcome.judge, self._digest):
                     raise OptionRefused(
                         f"{self._path} has rows of another judge, prompt or model; give each a file"
                     )
                 yield " ".join(map(str, record["items"])), str(record["label"])
-        refuse(problems)
+        raise_if_any_problem_is_fatal(problems)
 
     def __enter__(self) -> Self:
         self._file = self._path.open("a", encoding="utf-8")
@@ -216,12 +229,12 @@ class _JudgementWriter:
         if self._file is not None:
             self._file.close()
 
-    def left_of(
+    def select_unanswered_questions(
         self, questions: Sequence[JudgeQuestion], *, most: int = 1
     ) -> list[JudgeQuestion]:
         left = []
         for question in questions:
-            items = " ".join(shown_items(question.items))
+            items = " ".join(format_item_digests(question.items))
             if items not in self._decided and self._replies[items] < most:
                 left.append(replace(question, replies=self._replies[items]))
         self.outcome.before = len(questions) - len(left)
@@ -233,20 +246,20 @@ class _JudgementWriter:
         for answer in answers:
             for row in answer.rows:
                 self._file.write(
-                    f"{json.dumps(self._row_as_json(answer.question, row, at))}\n"
+                    f"{json.dumps(self._reply_as_json_values(answer.question, row, at))}\n"
                 )
-            self._count(answer)
+            self._count_answer(answer)
         self._file.flush()
         os.fsync(self._file.fileno())
 
-    def _row_as_json(
+    def _reply_as_json_values(
         self, question: JudgeQuestion, row: JudgeReply, at: str
     ) -> Mapping[str, Any]:
         line: dict[str, Any] = {
             "kind": question.kind,
             "judge": self.outcome.judge,
             "digest": self._digest,
-            "items": shown_items(question.items),
+            "items": format_item_digests(question.items),
             "label": row.label,
             "at": at,
         }
@@ -256,13 +269,13 @@ class _JudgementWriter:
             line["cost"] = float(row.cost)
         return line
 
-    def _count(self, answer: JudgeAnswer) -> None:
+    def _count_answer(self, answer: JudgeAnswer) -> None:
         self.outcome.cost += answer.cost
         if answer.failure:
             self.outcome.failed += 1
         elif answer.is_open:
             return
-        elif answer.rows and answer.rows[-1].label == NO_LABEL:
+        elif answer.rows and answer.rows[-1].label == NO_VALID_LABEL:
             self.outcome.unlabelled += 1
         elif answer.rows:
             self.outcome.labels += 1

@@ -12,13 +12,13 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
-from tasks.types.problems import needed
+from tasks.types.problems import convert_to_unavailable
 
-with needed("urllib3 is not installed, which chat endpoints need"):
+with convert_to_unavailable("urllib3 is not installed, which chat endpoints need"):
     from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, Timeout
     from urllib3.connection import HTTPConnection, HTTPSConnection
 
-_current = threading.local()
+_thread_local_deadline = threading.local()
 
 
 class RequestDeadline:
@@ -40,7 +40,7 @@ class RequestDeadline:
     def is_over(self) -> bool:
         return time.monotonic() >= self._end
 
-    def cut(self) -> None:
+    def shut_down_connection(self) -> None:
         sock = getattr(self.connection, "sock", None)
         if sock is not None:
             # `SSLSocket.shutdown` would end encryption while another thread reads.
@@ -48,7 +48,7 @@ class RequestDeadline:
                 socket.socket.shutdown(sock, socket.SHUT_RDWR)
 
 
-class DeadlineWatcher:
+class RequestDeadlineWatcher:
     """The deadlines of running requests. A thread closes the connections of requests
     whose deadline has passed.
     """
@@ -68,18 +68,18 @@ class DeadlineWatcher:
         self._thread.join()
 
     @contextmanager
-    def within(self, seconds: float) -> Iterator[RequestDeadline]:
+    def limit_request_duration(self, seconds: float) -> Iterator[RequestDeadline]:
         """Limit the duration of a request that the current thread sends within the
         `with` block.
         """
         deadline = RequestDeadline(seconds)
         with self._lock:
             self._running.add(deadline)
-        _current.deadline = deadline
+        _thread_local_deadline.deadline = deadline
         try:
             yield deadline
         finally:
-            _current.deadline = None
+            _thread_local_deadline.deadline = None
             with self._lock:
                 self._running.discard(deadline)
 
@@ -88,40 +88,40 @@ class DeadlineWatcher:
             with self._lock:
                 for deadline in self._running:
                     if deadline.is_over():
-                        deadline.cut()
+                        deadline.shut_down_connection()
 
 
-class _DeadlineConnection:
+class _ConnectionWithDeadline:
     def request(self, *args: Any, **options: Any) -> None:
-        if (deadline := getattr(_current, "deadline", None)) is not None:
+        if (deadline := getattr(_thread_local_deadline, "deadline", None)) is not None:
             deadline.connection = self
         super().request(*args, **options)  # type: ignore[misc]
 
 
-class _DeadlineHTTPConnection(_DeadlineConnection, HTTPConnection):
+class _DeadlineHTTPConnection(_ConnectionWithDeadline, HTTPConnection):
     pass
 
 
-class _DeadlineHTTPSConnection(_DeadlineConnection, HTTPSConnection):
+class _DeadlineHTTPSConnection(_ConnectionWithDeadline, HTTPSConnection):
     pass
 
 
-class _PlainPool(HTTPConnectionPool):
+class _HTTPPoolWithDeadline(HTTPConnectionPool):
     ConnectionCls = _DeadlineHTTPConnection
 
 
-class _SecurePool(HTTPSConnectionPool):
+class _HTTPSPoolWithDeadline(HTTPSConnectionPool):
     ConnectionCls = _DeadlineHTTPSConnection
 
 
-def connection_pool_for(
+def create_connection_pool(
     address: str, at_once: int, timeout: float
 ) -> tuple[HTTPConnectionPool, str]:
     """Return a pool of at most ``at_once`` connections to an endpoint, and the URL path
     for chat completions.
     """
     parts = urlsplit(address)
-    made = _SecurePool if parts.scheme == "https" else _PlainPool
+    made = _HTTPSPoolWithDeadline if parts.scheme == "https" else _HTTPPoolWithDeadline
     pool = made(
         parts.hostname or "",
         parts.port,

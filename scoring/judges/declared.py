@@ -19,15 +19,19 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tasks.types.guarded.toml_reader import read_toml
-from tasks.types.ledger import MAX_JUDGE
-from tasks.types.problems import Problem, Unavailable, refuse
+from tasks.types.ledger import MAX_JUDGE_NAME_CHARACTERS
+from tasks.types.problems import (
+    Problem,
+    SoftwareUnavailable,
+    raise_if_any_problem_is_fatal,
+)
 
-CHAT, ENTAILMENT = "chat", "entailment"
+CHAT_JUDGE_KIND, ENTAILMENT_JUDGE_KIND = "chat", "entailment"
 #: Names of environment variables with judges' keys must have this prefix.
-KEY_PREFIX = "CITEBOARD_JUDGE_KEY_"
-MAX_AT_ONCE, MAX_TIMEOUT, MAX_TOKENS = 256, 3600, 32_768
+KEY_VARIABLE_PREFIX = "CITEBOARD_JUDGE_KEY_"
+MAX_CONCURRENT_REQUESTS, MAX_TIMEOUT_SECONDS, MAX_REPLY_TOKENS = 256, 3600, 32_768
 MAX_KEY_CHARACTERS = 4096
-_KEY_VARIABLE_PATTERN = re.compile(f"env:({KEY_PREFIX}[A-Z0-9_]+)")
+_KEY_VARIABLE_PATTERN = re.compile(f"env:({KEY_VARIABLE_PREFIX}[A-Z0-9_]+)")
 _CURRENCY_PATTERN = re.compile("[A-Z]{3}")
 
 
@@ -60,7 +64,7 @@ class ChatJudge:
     timeout: float = 60.0
     at_once: int = 16
     price: TokenPrice | None = None
-    kind = CHAT
+    kind = CHAT_JUDGE_KIND
 
     @property
     def model_name(self) -> str:
@@ -86,16 +90,16 @@ class ChatJudge:
                 with Path(name).open(encoding="utf-8") as file:
                     secret = file.read(MAX_KEY_CHARACTERS + 1)
             except (OSError, UnicodeError) as fault:
-                raise Unavailable(
+                raise SoftwareUnavailable(
                     f"{place} with the key of {self.name} cannot be read"
                 ) from fault
         secret = secret.strip()
         if not secret:
-            raise Unavailable(f"{place} with the key of {self.name} is empty")
+            raise SoftwareUnavailable(f"{place} with the key of {self.name} is empty")
         if len(secret) > MAX_KEY_CHARACTERS or not (
             secret.isascii() and secret.isprintable()
         ):
-            raise Unavailable(f"{place} does not hold a key that can be sent")
+            raise SoftwareUnavailable(f"{place} does not hold a key that can be sent")
         return secret
 
 
@@ -109,7 +113,7 @@ class LocalJudge:
     model: str
     device: str = "auto"
     batch: int = 8
-    kind = ENTAILMENT
+    kind = ENTAILMENT_JUDGE_KIND
     price: TokenPrice | None = None
 
     @property
@@ -120,7 +124,7 @@ class LocalJudge:
 
 DeclaredJudge = ChatJudge | LocalJudge
 FIELDS_BY_JUDGE_KIND: Mapping[str, frozenset[str]] = {
-    CHAT: frozenset(
+    CHAT_JUDGE_KIND: frozenset(
         {
             "name",
             "kind",
@@ -134,27 +138,29 @@ FIELDS_BY_JUDGE_KIND: Mapping[str, frozenset[str]] = {
             "price",
         }
     ),
-    ENTAILMENT: frozenset(("name", "kind", "model", "device", "batch")),
+    ENTAILMENT_JUDGE_KIND: frozenset(("name", "kind", "model", "device", "batch")),
 }
 
 
-class _DeclarationFault(Exception):
+class _InvalidJudgeDeclaration(Exception):
     def __init__(self, message: str, expected: str) -> None:
         self.message, self.expected = message, expected
         super().__init__(message)
 
 
-def read_judges(path: Path) -> dict[str, DeclaredJudge]:
+def read_judges_file(path: Path) -> dict[str, DeclaredJudge]:
     """Read the file in which the operator declares judges. Raises InputRefused with all
     faults. The messages of InputRefused contain no keys.
     """
     try:
         said = read_toml(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeError) as fault:
-        raise Unavailable(f"the file of judges {path} cannot be read") from fault
+        raise SoftwareUnavailable(
+            f"the file of judges {path} cannot be read"
+        ) from fault
     except ValueError as fault:
         problem = Problem(file=path.name, message=str(fault), expected="TOML")
-        refuse([problem])
+        raise_if_any_problem_is_fatal([problem])
         raise AssertionError from fault
     judges: dict[str, DeclaredJudge] = {}
     problems: list[Problem] = []
@@ -171,7 +177,7 @@ def read_judges(path: Path) -> dict[str, DeclaredJudge]:
     for number, table in enumerate(tables, 1):
         try:
             judge = _parse_judge(table, judges)
-        except _DeclarationFault as fault:
+        except _InvalidJudgeDeclaration as fault:
             problems.append(
                 Problem(
                     file=path.name,
@@ -181,61 +187,67 @@ def read_judges(path: Path) -> dict[str, DeclaredJudge]:
             )
             continue
         judges[judge.name] = judge
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
     return judges
 
 
 def _parse_judge(table: Any, earlier: Mapping[str, object]) -> DeclaredJudge:
     if not isinstance(table, dict):
-        raise _DeclarationFault("it is no table", "a table “[[judge]]”")
+        raise _InvalidJudgeDeclaration("it is no table", "a table “[[judge]]”")
     kind = table.get("kind")
     if not isinstance(kind, str) or kind not in FIELDS_BY_JUDGE_KIND:
-        raise _DeclarationFault(
+        raise _InvalidJudgeDeclaration(
             "“kind” is missing or unknown", " or ".join(FIELDS_BY_JUDGE_KIND)
         )
     if unknown := sorted(table.keys() - FIELDS_BY_JUDGE_KIND[kind]):
-        raise _DeclarationFault(
+        raise _InvalidJudgeDeclaration(
             f"“{unknown[0]}” is no field of it",
             ", ".join(sorted(FIELDS_BY_JUDGE_KIND[kind])),
         )
-    name = _text_setting(table, "name")
+    name = _parse_text_setting(table, "name")
     if name in earlier:
-        raise _DeclarationFault(
+        raise _InvalidJudgeDeclaration(
             f"a second judge is called “{name}”", "a name for each judge"
         )
-    if len(name) > MAX_JUDGE:
-        raise _DeclarationFault("“name” is too long", f"at most {MAX_JUDGE} characters")
-    if kind == ENTAILMENT:
+    if len(name) > MAX_JUDGE_NAME_CHARACTERS:
+        raise _InvalidJudgeDeclaration(
+            "“name” is too long", f"at most {MAX_JUDGE_NAME_CHARACTERS} characters"
+        )
+    if kind == ENTAILMENT_JUDGE_KIND:
         return LocalJudge(
             name=name,
-            model=_text_setting(table, "model"),
-            device=_text_setting(table, "device", "auto"),
-            batch=_number_setting(table, "batch", 8, 1, 1024, whole=True),
+            model=_parse_text_setting(table, "model"),
+            device=_parse_text_setting(table, "device", "auto"),
+            batch=_parse_number_setting(table, "batch", 8, 1, 1024, whole=True),
         )
     return ChatJudge(
         name=name,
-        address=_parse_address(_text_setting(table, "address")),
-        model=_text_setting(table, "model"),
-        key=_key(table.get("key", "")),
-        temperature=_number_setting(table, "temperature", 0.0, 0, 2),
-        max_tokens=_number_setting(table, "max_tokens", 200, 1, MAX_TOKENS, whole=True),
-        timeout=_number_setting(table, "timeout", 60.0, 0.1, MAX_TIMEOUT),
-        at_once=_number_setting(table, "at_once", 16, 1, MAX_AT_ONCE, whole=True),
-        price=_parse_price(table.get("price")),
+        address=_parse_endpoint_address(_parse_text_setting(table, "address")),
+        model=_parse_text_setting(table, "model"),
+        key=_parse_key_source(table.get("key", "")),
+        temperature=_parse_number_setting(table, "temperature", 0.0, 0, 2),
+        max_tokens=_parse_number_setting(
+            table, "max_tokens", 200, 1, MAX_REPLY_TOKENS, whole=True
+        ),
+        timeout=_parse_number_setting(table, "timeout", 60.0, 0.1, MAX_TIMEOUT_SECONDS),
+        at_once=_parse_number_setting(
+            table, "at_once", 16, 1, MAX_CONCURRENT_REQUESTS, whole=True
+        ),
+        price=_parse_token_price(table.get("price")),
     )
 
 
-def _text_setting(table: Mapping[str, Any], name: str, default: str = "") -> str:
+def _parse_text_setting(table: Mapping[str, Any], name: str, default: str = "") -> str:
     value = table.get(name, default)
     is_fine = isinstance(value, str) and value.isprintable() and value == value.strip()
     if not is_fine or not value:
-        raise _DeclarationFault(
+        raise _InvalidJudgeDeclaration(
             f"“{name}” is missing or no such text", "printable characters"
         )
     return str(value)
 
 
-def _number_setting(
+def _parse_number_setting(
     table: Mapping[str, Any],
     name: str,
     default: Any,
@@ -252,22 +264,22 @@ def _number_setting(
         or not (math.isfinite(value) and low <= value <= high)
     ):
         number = "a whole number" if whole else "a number"
-        raise _DeclarationFault(
+        raise _InvalidJudgeDeclaration(
             f"“{name}” is no such number", f"{number} from {low} to {high}"
         )
     return value if whole else float(value)
 
 
-def _parse_address(text: str) -> str:
+def _parse_endpoint_address(text: str) -> str:
     expected = "https://HOST/PATH, without user, query or fragment"
     try:
         parts = urlsplit(text)
         has_port = parts.port != 0
     except ValueError as fault:
-        raise _DeclarationFault("“address” is no address", expected) from fault
+        raise _InvalidJudgeDeclaration("“address” is no address", expected) from fault
     if parts.username is not None or parts.password is not None:
         # Organisers and teams see addresses, so an address must not contain a password.
-        raise _DeclarationFault("“address” contains a user", expected)
+        raise _InvalidJudgeDeclaration("“address” contains a user", expected)
     if (
         parts.scheme not in ("https", "http")
         or not (parts.hostname and has_port)
@@ -275,34 +287,38 @@ def _parse_address(text: str) -> str:
         or parts.fragment
         or not text.isascii()
     ):
-        raise _DeclarationFault("“address” is no such address", expected)
+        raise _InvalidJudgeDeclaration("“address” is no such address", expected)
     return text.rstrip("/")
 
 
-def _key(value: Any) -> str:
+def _parse_key_source(value: Any) -> str:
     if value == "":
         return ""
-    expected = f"“env:{KEY_PREFIX}…” or “file:/PATH”"
+    expected = f"“env:{KEY_VARIABLE_PREFIX}…” or “file:/PATH”"
     # The message must not contain the value of “key”, which may be a key.
     if not isinstance(value, str):
-        raise _DeclarationFault("“key” is no text", expected)
+        raise _InvalidJudgeDeclaration("“key” is no text", expected)
     if _KEY_VARIABLE_PATTERN.fullmatch(value) or (
         value.startswith("file:/") and value.isprintable()
     ):
         return value
-    raise _DeclarationFault("“key” does not name the place of a key", expected)
+    raise _InvalidJudgeDeclaration("“key” does not name the place of a key", expected)
 
 
-def _parse_price(value: Any) -> TokenPrice | None:
+def _parse_token_price(value: Any) -> TokenPrice | None:
     if value is None:
         return None
     if not isinstance(value, dict) or value.keys() != {"input", "output", "currency"}:
-        raise _DeclarationFault("“price” is incomplete", "input, output and currency")
+        raise _InvalidJudgeDeclaration(
+            "“price” is incomplete", "input, output and currency"
+        )
     currency = value["currency"]
     if not isinstance(currency, str) or not _CURRENCY_PATTERN.fullmatch(currency):
-        raise _DeclarationFault("“currency” is no such text", "three capital letters")
+        raise _InvalidJudgeDeclaration(
+            "“currency” is no such text", "three capital letters"
+        )
     per_million = {
-        name: Decimal(str(_number_setting(value, name, None, 0, 100_000)))
+        name: Decimal(str(_parse_number_setting(value, name, None, 0, 100_000)))
         for name in ("input", "output")
     }
     return TokenPrice(**per_million, currency=currency)

@@ -11,35 +11,45 @@ from typing import Any, Protocol
 
 from scoring.judges.declared import LocalJudge
 from scoring.judges.questions import JudgeQuestion
-from scoring.metrics.entailment import ModelJudge, Pair, model_folder, model_name
-from scoring.metrics.local_models import chosen_device
-from tasks.types.ledger import ENTAILS, NO, NO_LABEL, YES
-from tasks.types.problems import Unavailable, needed
+from scoring.metrics.entailment import (
+    EntailmentPair,
+    ModelJudge,
+    find_model_folder,
+    format_model_name,
+)
+from scoring.metrics.local_models import choose_device
+from tasks.types.ledger import (
+    ENTAILED_LABEL,
+    ENTAILS_KIND,
+    NO_VALID_LABEL,
+    NOT_ENTAILED_LABEL,
+)
+from tasks.types.problems import SoftwareUnavailable, convert_to_unavailable
 
 #: The class of a cross-encoder that means entailment, in lower case.
-ENTAILMENT_CLASS_NAME = "entailment"
+ENTAILMENT_MODEL_CLASS_NAME = "entailment"
 #: Tokenizers without a maximum length report a number above this one.
-NO_LENGTH_LIMIT = 1_000_000
+ASSUMED_LENGTH_WITHOUT_LIMIT = 1_000_000
 
-Labels = list[tuple[JudgeQuestion, str]]
+LabelsOfQuestions = list[tuple[JudgeQuestion, str]]
 
 
-class LocalModel(Protocol):
+class LocalEntailmentModel(Protocol):
     """A loaded entailment model. The ``name`` of a judge includes the revision of the
     model or the digest of the model's files.
     """
 
     name: str
 
-    def labels(self, questions: Sequence[JudgeQuestion]) -> Iterator[Labels]:
+    def labels(self, questions: Sequence[JudgeQuestion]) -> Iterator[LabelsOfQuestions]:
         """Yield the judge's labels of the questions in batches."""
 
 
-def load_local_model(judge: LocalJudge) -> LocalModel:
+def load_local_model(judge: LocalJudge) -> LocalEntailmentModel:
     """Load the model of a local judge. Raises Unavailable if the model is missing or
     has an unsupported architecture.
     """
-    folder = model_folder(judge.model)
+    folder = find_model_folder(judge.model)
     config = _load_model_config(folder)
     if config.is_encoder_decoder:
         return SequenceToSequenceJudge(judge)
@@ -48,19 +58,25 @@ def load_local_model(judge: LocalJudge) -> LocalModel:
         for name in config.architectures or ()
     ):
         return CrossEncoderJudge(judge, folder)
-    raise Unavailable(
+    raise SoftwareUnavailable(
         f"the model of {judge.name} is neither a sequence-to-sequence model nor a cross-encoder"
     )
 
 
-def local_judge_signature(judge: LocalJudge, model: LocalModel) -> dict[str, Any]:
-    return {"kind": judge.kind, "model": model.name, "asks": ENTAILS}
+def build_local_judge_signature(
+    judge: LocalJudge, model: LocalEntailmentModel
+) -> dict[str, Any]:
+    return {"kind": judge.kind, "model": model.name, "asks": ENTAILS_KIND}
 
 
 def _load_model_config(folder: Path) -> Any:
-    with needed("transformers is not installed: `make models` installs it"):
+    with convert_to_unavailable(
+        "transformers is not installed: `make models` installs it"
+    ):
         from transformers import AutoConfig
-    with needed(f"the model in {folder} cannot be read", OSError, ValueError):
+    with convert_to_unavailable(
+        f"the model in {folder} cannot be read", OSError, ValueError
+    ):
         return AutoConfig.from_pretrained(folder, local_files_only=True)
 
 
@@ -73,10 +89,13 @@ class SequenceToSequenceJudge:
         self._model = ModelJudge(judge.model, batch=judge.batch, device=judge.device)
         self.name = self._model.name
 
-    def labels(self, questions: Sequence[JudgeQuestion]) -> Iterator[Labels]:
-        by_pair = {Pair(*question.texts): question for question in questions}
+    def labels(self, questions: Sequence[JudgeQuestion]) -> Iterator[LabelsOfQuestions]:
+        by_pair = {EntailmentPair(*question.texts): question for question in questions}
         for batch in self._model.decided(list(by_pair)):
-            yield [(by_pair[pair], YES if entailed else NO) for pair, entailed in batch]
+            yield [
+                (by_pair[pair], ENTAILED_LABEL if entailed else NOT_ENTAILED_LABEL)
+                for pair, entailed in batch
+            ]
 
 
 class CrossEncoderJudge:
@@ -88,23 +107,31 @@ class CrossEncoderJudge:
 
     def __init__(self, judge: LocalJudge, folder: Path) -> None:
         self._judge, self._folder = judge, folder
-        self.name = model_name(judge.model, folder)
+        self.name = format_model_name(judge.model, folder)
 
-    def labels(self, questions: Sequence[JudgeQuestion]) -> Iterator[Labels]:
+    def labels(self, questions: Sequence[JudgeQuestion]) -> Iterator[LabelsOfQuestions]:
         # Texts are sorted, because the padding of a batch changes the last digits.
         ordered = sorted(
             questions, key=lambda one: (sum(map(len, one.texts)), one.texts)
         )
         for start in range(0, len(ordered), self._judge.batch):
-            yield self._labels(ordered[start : start + self._judge.batch])
+            yield self._compute_labels_of_batch(
+                ordered[start : start + self._judge.batch]
+            )
 
-    def _labels(self, batch: Sequence[JudgeQuestion]) -> Labels:
+    def _compute_labels_of_batch(
+        self, batch: Sequence[JudgeQuestion]
+    ) -> LabelsOfQuestions:
         import torch
 
-        tokenizer, model, entailment = _load_model(self._folder, self._judge.device)
+        tokenizer, model, entailment = _load_cross_encoder(
+            self._folder, self._judge.device
+        )
         longest = min(
             tokenizer.model_max_length,
-            getattr(model.config, "max_position_embeddings", NO_LENGTH_LIMIT),
+            getattr(
+                model.config, "max_position_embeddings", ASSUMED_LENGTH_WITHOUT_LIMIT
+            ),
         )
         premises, hypotheses = zip(*(question.texts for question in batch), strict=True)
         inputs = tokenizer(
@@ -112,7 +139,7 @@ class CrossEncoderJudge:
         )
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         fits = [length <= longest for length in lengths]
-        labels = [NO_LABEL] * len(batch)
+        labels = [NO_VALID_LABEL] * len(batch)
         if any(fits):
             rows = torch.tensor(fits)
             readable = {
@@ -123,17 +150,21 @@ class CrossEncoderJudge:
                 best = model(**readable).logits.argmax(dim=1).tolist()
             places = [index for index, fit in enumerate(fits) if fit]
             for place, label in zip(places, best, strict=True):
-                labels[place] = YES if label == entailment else NO
+                labels[place] = (
+                    ENTAILED_LABEL if label == entailment else NOT_ENTAILED_LABEL
+                )
         return list(zip(batch, labels, strict=True))
 
 
 @lru_cache(maxsize=1)
-def _load_model(folder: Path, device: str) -> tuple[Any, Any, int]:
-    with needed(
+def _load_cross_encoder(folder: Path, device: str) -> tuple[Any, Any, int]:
+    with convert_to_unavailable(
         "transformers and torch are not installed: `make models` installs them"
     ):
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
-    with needed(f"the model in {folder} cannot be loaded", OSError, ValueError):
+    with convert_to_unavailable(
+        f"the model in {folder} cannot be loaded", OSError, ValueError
+    ):
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
         model = AutoModelForSequenceClassification.from_pretrained(
             folder, local_files_only=True
@@ -143,13 +174,13 @@ def _load_model(folder: Path, device: str) -> tuple[Any, Any, int]:
     labels = {
         str(name).lower(): int(place) for place, name in model.config.id2label.items()
     }
-    if ENTAILMENT_CLASS_NAME not in labels:
-        raise Unavailable(
-            f"no label of the model in {folder} is called “{ENTAILMENT_CLASS_NAME}”; "
+    if ENTAILMENT_MODEL_CLASS_NAME not in labels:
+        raise SoftwareUnavailable(
+            f"no label of the model in {folder} is called “{ENTAILMENT_MODEL_CLASS_NAME}”; "
             f"its labels are {', '.join(sorted(labels))}"
         )
     return (
         tokenizer,
-        model.to(chosen_device(device)).eval(),
-        labels[ENTAILMENT_CLASS_NAME],
+        model.to(choose_device(device)).eval(),
+        labels[ENTAILMENT_MODEL_CLASS_NAME],
     )

@@ -5,7 +5,7 @@ types refer to metrics by `MetricRef`.
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from scoring.metrics.base import PARTS, Metric, UnknownMetric
+from scoring.metrics.base import PRECISION_RECALL_F1, Metric, UnknownMetric
 from scoring.metrics.classification import (
     Accuracy,
     ClassAverage,
@@ -14,55 +14,64 @@ from scoring.metrics.classification import (
 )
 from scoring.metrics.entities import EachType, Entities
 from tasks.types import task_type
-from tasks.types.base import OptionRefused, Options, TaskType, base_rules
-from tasks.types.problems import Unavailable
+from tasks.types.base import (
+    OptionRefused,
+    Options,
+    TaskType,
+    remove_judge_from_rule_set,
+)
+from tasks.types.problems import SoftwareUnavailable
 from tasks.types.references import MetricRef
 
 __all__ = [
-    "OF_LABELS",
+    "PART_BY_LABEL_METRIC_NAME",
     "Metric",
-    "Unavailable",
+    "SoftwareUnavailable",
     "UnknownMetric",
-    "known_metric",
-    "metric_of",
-    "metrics_by",
-    "metrics_of",
-    "metrics_of_instances",
-    "names_by",
-    "of_labels",
+    "build_label_metrics",
+    "build_metric",
+    "build_metric_if_known",
+    "build_metrics",
+    "list_metric_names_for_dimension",
+    "select_instance_metrics",
+    "select_metrics_for_dimension",
 ]
 #: Reserved names of metrics that are reported for each gold label.
-OF_LABELS = {f"class_{part}": part for part in reversed(PARTS)}
-_BY_KIND = {own.kind: own for own in (EachClass, EachType)}
+PART_BY_LABEL_METRIC_NAME = {
+    f"class_{part}": part for part in reversed(PRECISION_RECALL_F1)
+}
+_LABEL_METRIC_CLASS_BY_KIND = {own.kind: own for own in (EachClass, EachType)}
 
 
-def metrics_of(task_type: TaskType, rules: str, options: Options) -> list[Metric]:
+def build_metrics(task_type: TaskType, rules: str, options: Options) -> list[Metric]:
     """Build the metrics of a rule set from checked options. The first metric of the
     list determines the ranking of runs.
     """
     return [
         _build_metric(task_type, metric, rules, options)
-        for metric in task_type.metrics_of(rules, options)
+        for metric in task_type.list_metrics_of_rule_set(rules, options)
     ]
 
 
 def _build_metric(
     task_type: TaskType, reference: MetricRef, rules: str, options: Options
 ) -> Metric:
-    metric: Metric = reference.build(base_rules(rules), options)
+    metric: Metric = reference.build_metric(remove_judge_from_rule_set(rules), options)
     metric.task = task_type.declared.digest if task_type.declared else ""
     return metric
 
 
-def metric_of(task_type: TaskType, name: str, rules: str, options: Options) -> Metric:
+def build_metric(
+    task_type: TaskType, name: str, rules: str, options: Options
+) -> Metric:
     """Build a metric by its name. Raises UnknownMetric."""
-    if task_type.has_rules(rules):
-        for reference in task_type.metrics_of(rules, options):
+    if task_type.has_rule_set(rules):
+        for reference in task_type.list_metrics_of_rule_set(rules, options):
             if reference.name == name:
                 return _build_metric(task_type, reference, rules, options)
         for metric in (
-            of_labels(metrics_of(task_type, rules, options))
-            if name in OF_LABELS
+            build_label_metrics(build_metrics(task_type, rules, options))
+            if name in PART_BY_LABEL_METRIC_NAME
             else ()
         ):
             if metric.name == name:
@@ -72,19 +81,19 @@ def metric_of(task_type: TaskType, name: str, rules: str, options: Options) -> M
     )
 
 
-def known_metric(
+def build_metric_if_known(
     task_type: TaskType, name: str, rules: str, options: Options
 ) -> Metric | None:
     """Build a metric by its name. Return None if a stored score's metric no longer
     exists.
     """
     try:
-        return metric_of(task_type, name, rules, options)
+        return build_metric(task_type, name, rules, options)
     except UnknownMetric:
         return None
 
 
-def metrics_by(
+def select_metrics_for_dimension(
     task_type: TaskType, dimension: str, metrics: Sequence[Metric]
 ) -> list[Metric]:
     """Return the metrics that can be computed for each class of instances in a
@@ -97,12 +106,12 @@ def metrics_by(
     if dimension not in task_type.label_dimensions:
         return pooled
     return [
-        *of_labels(metrics),
+        *build_label_metrics(metrics),
         *(metric for metric in pooled if metric.is_valid_in_one_label),
     ]
 
 
-def metrics_of_instances(metrics: Sequence[Metric]) -> list[Metric]:
+def select_instance_metrics(metrics: Sequence[Metric]) -> list[Metric]:
     """Return the metrics that can be computed for a single instance. The result
     excludes means over units or labels, kappas and correlations.
 
@@ -131,7 +140,7 @@ def metrics_of_instances(metrics: Sequence[Metric]) -> list[Metric]:
     return own
 
 
-def names_by(
+def list_metric_names_for_dimension(
     task_type: TaskType,
     dimension: str,
     names: Iterable[str],
@@ -144,26 +153,31 @@ def names_by(
     """
     if dimension not in task_type.label_dimensions:
         return list(names)
-    known = {name: known_metric(task_type, name, rules, options) for name in names}
+    known = {
+        name: build_metric_if_known(task_type, name, rules, options) for name in names
+    }
     valid = [
         name
         for name, metric in known.items()
         if metric and metric.is_valid_in_one_label
     ]
-    return sorted(valid, key=lambda name: name not in OF_LABELS)
+    return sorted(valid, key=lambda name: name not in PART_BY_LABEL_METRIC_NAME)
 
 
-def of_labels(metrics: Sequence[Metric]) -> list[EachClass]:
+def build_label_metrics(metrics: Sequence[Metric]) -> list[EachClass]:
     """Return the metrics precision, recall and F1 of a single class, F1 first. The list
     is empty if none of ``metrics`` counts the instances of each class.
     """
     for metric in metrics:
         if (
             isinstance(metric, Classification)
-            and metric.kind in _BY_KIND
+            and metric.kind in _LABEL_METRIC_CLASS_BY_KIND
             and metric.labels
         ):
-            own, parts = _BY_KIND[metric.kind], OF_LABELS.items()
+            own, parts = (
+                _LABEL_METRIC_CLASS_BY_KIND[metric.kind],
+                PART_BY_LABEL_METRIC_NAME.items(),
+            )
             return [
                 own(name, metric.rules, part=part, labels=metric.labels)
                 for name, part in parts
@@ -184,12 +198,12 @@ def _needs_language_models(
 ) -> bool:
     kind = task_type(slug)
     try:
-        options = kind.checked_options(dict(values))
+        options = kind.validate_options(dict(values))
     except OptionRefused:
         # Refused options cause the same scoring error with and without language models.
         return False
     return any(
         metric.needs_model
         for name in rules
-        for metric in metrics_of(kind, name, options)
+        for metric in build_metrics(kind, name, options)
     )

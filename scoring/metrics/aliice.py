@@ -15,38 +15,38 @@ from scoring.metrics.base import (
     Parameters,
     Requirement,
     UnitColumns,
-    deviation_of,
-    looked_for,
-    ratio,
+    compute_deviation,
+    divide_or_zero,
+    find_requirement,
 )
 from scoring.metrics.entailed import (
-    PLACES,
+    COLUMN_INDEX_BY_NAME,
     PRECISION,
     RECALL,
     CitationMetric,
-    case_of,
-    described,
-    matrix,
-    row,
+    build_case,
+    build_claim_matrix,
+    build_claim_row,
+    describe_claim,
 )
-from scoring.metrics.entailment import Case, judged
+from scoring.metrics.entailment import CitedClaim, decide_claims
 from tasks.types.base import Options
 from tasks.types.positional_citations import parsing
-from tasks.types.positional_citations.claims import Claim
-from tasks.types.positional_citations.options import MERGE_GROUPS, PARSER
+from tasks.types.positional_citations.claims import AtomicClaim
+from tasks.types.positional_citations.options import MERGE_GROUPS_OPTION, PARSER_OPTION
 from tasks.types.positional_citations.questions import (
-    AlceSentence,
-    CitedSentence,
-    Part,
-    Question,
-    Response,
-    ScoredClaim,
+    AlceSentenceRow,
+    AnswerRow,
+    CitedSentenceRow,
+    ClaimRow,
+    QuestionWithPassages,
+    WholeAnswerRow,
 )
 from tasks.types.positional_citations.sentences import (
-    are_in_range,
-    is_in_range,
-    marks,
-    without_marks,
+    are_marks_in_range,
+    is_mark_in_range,
+    list_mark_numbers,
+    remove_marks_like_alce,
 )
 
 
@@ -68,15 +68,19 @@ class Aliice(CitationMetric):
     def __init__(self, name: str, rules: str, *, options: Options, **more: Any) -> None:
         super().__init__(name, rules, options=options, **more)
         self.packages = (
-            ("spacy",) if parsing.rests_on_spacy(options[PARSER.name]) else ()
+            ("spacy",)
+            if parsing.does_parser_need_spacy(options[PARSER_OPTION.name])
+            else ()
         )
 
     @property
     def parameters(self) -> Parameters:
         return {
             **super().parameters,
-            "groups": "merged" if self.options[MERGE_GROUPS.name] == "yes" else "last",
-            "parser": parsing.parser_name(self.options[PARSER.name]),
+            "groups": "merged"
+            if self.options[MERGE_GROUPS_OPTION.name] == "yes"
+            else "last",
+            "parser": parsing.make_parser_name(self.options[PARSER_OPTION.name]),
         }
 
     @property
@@ -89,60 +93,75 @@ class Aliice(CitationMetric):
             names = ("precision_per_claim", "recall_weight", "pending_pairs")
         else:
             names = ("precision", "precision_weight", "pending_pairs")
-        value, weight, missing = (PLACES[name] for name in names)
+        value, weight, missing = (COLUMN_INDEX_BY_NAME[name] for name in names)
         return UnitColumns("claims", value, weight, missing)
 
     @property
     def needs_model(self) -> bool:
-        return parsing.rests_on_spacy(self.options[PARSER.name]) or super().needs_model
+        return (
+            parsing.does_parser_need_spacy(self.options[PARSER_OPTION.name])
+            or super().needs_model
+        )
 
     @property
     def replaces(self) -> str:
         return (
-            f"|parser:{parsing.RULES}-"
-            if self.options[PARSER.name] == parsing.AUTO and self.packages
+            f"|parser:{parsing.RULE_BASED_PARSER}-"
+            if self.options[PARSER_OPTION.name] == parsing.AUTOMATIC_PARSER
+            and self.packages
             else ""
         )
 
     def requirements(self) -> Sequence[Requirement]:
-        parser = parsing.chosen_parser(self.options[PARSER.name])
-        if parser == parsing.RULES:
+        parser = parsing.choose_parser(self.options[PARSER_OPTION.name])
+        if parser == parsing.RULE_BASED_PARSER:
             return super().requirements()
-        kind = "spaCy pipeline" if parsing.rests_on_spacy(parser) else "file of parses"
-        needed = looked_for(
+        kind = (
+            "spaCy pipeline"
+            if parsing.does_parser_need_spacy(parser)
+            else "file of parses"
+        )
+        needed = find_requirement(
             kind,
             parser,
-            lambda: (parsing.parser_place(parser), parsing.parser_name(parser)),
+            lambda: (
+                parsing.find_parser_path(parser),
+                parsing.make_parser_name(parser),
+            ),
         )
         return (needed, *super().requirements())
 
-    def claim(self, part: Part | None) -> Claim | None:
-        return part.claim if isinstance(part, ScoredClaim) else None
+    def claim(self, part: AnswerRow | None) -> AtomicClaim | None:
+        return part.claim if isinstance(part, ClaimRow) else None
 
-    def cases(
-        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
-    ) -> list[Case]:
+    def build_cases(
+        self,
+        gold: Sequence[QuestionWithPassages | None],
+        answers: Sequence[AnswerRow | None],
+    ) -> list[CitedClaim]:
         return [
-            case_of(part.question, claim.text, claim.marks)
-            for part, claim in self._answers_with_claims(answers)
+            build_case(part.question, claim.text, claim.marks)
+            for part, claim in self._pair_answers_with_claims(answers)
         ]
 
     def instance_stats(
-        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
+        self,
+        gold: Sequence[QuestionWithPassages | None],
+        answers: Sequence[AnswerRow | None],
     ) -> Floats:
         claims: Counter[str] = Counter()
         marked: Counter[str] = Counter()
-        for part, claim in self._answers_with_claims(answers):
+        for part, claim in self._pair_answers_with_claims(answers):
             claims[part.question.id] += 1
             marked[part.question.id] += len(claim.marks)
-        verdicts = iter(judged(self.cases(gold, answers), self.judge))
+        verdicts = iter(decide_claims(self.build_cases(gold, answers), self.judge))
         names = [
             None if answer is None or self.claim(answer) is None else answer.question.id
             for answer in answers
         ]
-        return matrix(
+        return build_claim_matrix(
             [
-                row(next(verdicts), claims=claims[name], marks=marked[name])
+                build_claim_row(next(verdicts), claims=claims[name], marks=marked[name])
                 if name
                 else {}
                 for name in names
@@ -150,35 +169,41 @@ class Aliice(CitationMetric):
         )
 
     def details(
-        self, answers: Sequence[Part | None]
+        self, answers: Sequence[AnswerRow | None]
     ) -> Mapping[str, Mapping[str, Any]]:
         """Return the cited passages and the sentences of each response, with the parse,
         claims and verdicts of each sentence.
         """
-        scored = [part for part in answers if isinstance(part, ScoredClaim)]
+        scored = [part for part in answers if isinstance(part, ClaimRow)]
         verdicts = {
             (part.question.id, part.sentence, part.place): verdict
             for part, verdict in zip(
-                scored, judged(self.cases((), answers), self.judge), strict=True
+                scored,
+                decide_claims(self.build_cases((), answers), self.judge),
+                strict=True,
             )
         }
         by_response: dict[str, Mapping[str, Any]] = {}
-        for response in (part for part in answers if isinstance(part, Response)):
+        for response in (part for part in answers if isinstance(part, WholeAnswerRow)):
             name, passages = response.question.id, response.question.passages
             cited = {
-                mark for sentence in response.sentences for mark in marks(sentence.text)
+                mark
+                for sentence in response.sentences
+                for mark in list_mark_numbers(sentence.text)
             }
             by_response[name] = {
                 "question": response.question.question,
                 "passages": {
                     str(mark): passages[mark - 1].facts()
                     for mark in sorted(cited)
-                    if is_in_range(mark, len(passages), is_official=self.is_official)
+                    if is_mark_in_range(
+                        mark, len(passages), is_official=self.is_official
+                    )
                 },
                 "sentences": [
                     {
                         "text": sentence.text,
-                        "marks": marks(sentence.text),
+                        "marks": list_mark_numbers(sentence.text),
                         "fallback": sentence.fallback,
                         "lost": sentence.lost,
                         "tokens": list(sentence.parse.tokens) if sentence.parse else [],
@@ -187,7 +212,7 @@ class Aliice(CitationMetric):
                         if sentence.parse
                         else [],
                         "claims": [
-                            described(
+                            describe_claim(
                                 claim.text,
                                 claim.marks,
                                 verdicts.get((name, index, number)),
@@ -200,9 +225,9 @@ class Aliice(CitationMetric):
             }
         return by_response
 
-    def _answers_with_claims(
-        self, answers: Sequence[Part | None]
-    ) -> list[tuple[Part, Claim]]:
+    def _pair_answers_with_claims(
+        self, answers: Sequence[AnswerRow | None]
+    ) -> list[tuple[AnswerRow, AtomicClaim]]:
         claims = [(part, self.claim(part)) for part in answers if part is not None]
         return [(part, claim) for part, claim in claims if claim is not None]
 
@@ -230,10 +255,14 @@ class AliiceDeviation(Aliice):
         response's value, the square of the value, 1 if the response counts, and the
         number of missing labels.
         """
-        column = {name: sums[..., place] for name, place in PLACES.items()}
+        column = {
+            name: sums[..., place] for name, place in COLUMN_INDEX_BY_NAME.items()
+        }
         counts = column[f"{self.part}_weight"] > 0
         shares = np.where(
-            counts, ratio(column[self.part], column[f"{self.part}_weight"]), 0.0
+            counts,
+            divide_or_zero(column[self.part], column[f"{self.part}_weight"]),
+            0.0,
         )
         pending = column["pending_claims" if self.part == RECALL else "pending_pairs"]
         return np.stack([shares, shares**2, counts.astype(float), pending], axis=-1)
@@ -244,7 +273,7 @@ class AliiceDeviation(Aliice):
     def aggregate(self, sums: Floats) -> Floats:
         total, squares, count, pending = (sums[..., place] for place in range(4))
         return np.where(
-            pending > 0, np.nan, self.scale * deviation_of(total, squares, count)
+            pending > 0, np.nan, self.scale * compute_deviation(total, squares, count)
         )
 
     def total(self, rows: Floats) -> float:
@@ -259,7 +288,7 @@ class AliiceDeviation(Aliice):
         )
 
     def details(
-        self, answers: Sequence[Part | None]
+        self, answers: Sequence[AnswerRow | None]
     ) -> Mapping[str, Mapping[str, Any]]:
         return {}
 
@@ -284,22 +313,22 @@ class AliiceBySentence(Aliice):
         }
         return {**shared, "claims": "sentences"}
 
-    def claim(self, part: Part | None) -> Claim | None:
-        if not isinstance(part, CitedSentence):
+    def claim(self, part: AnswerRow | None) -> AtomicClaim | None:
+        if not isinstance(part, CitedSentenceRow):
             return None
-        marked, passages = marks(part.text), len(part.question.passages)
-        if not are_in_range(marked, passages, is_official=self.is_official):
+        marked, passages = list_mark_numbers(part.text), len(part.question.passages)
+        if not are_marks_in_range(marked, passages, is_official=self.is_official):
             return None
-        return Claim(without_marks(part.text), tuple(marked))
+        return AtomicClaim(remove_marks_like_alce(part.text), tuple(marked))
 
     def details(
-        self, answers: Sequence[Part | None]
+        self, answers: Sequence[AnswerRow | None]
     ) -> Mapping[str, Mapping[str, Any]]:
         return {}
 
 
 #: Metrics that do not judge all marks judge at most this many marks per sentence.
-MAX_MARKS = 3
+MAX_JUDGED_MARKS = 3
 
 
 class Alce(CitationMetric):
@@ -320,40 +349,47 @@ class Alce(CitationMetric):
         self, name: str, rules: str, *, all_marks: bool = False, **more: Any
     ) -> None:
         super().__init__(name, rules, **more)
-        self.most = None if all_marks else MAX_MARKS
+        self.most = None if all_marks else MAX_JUDGED_MARKS
         self.statistic = "alce_all_marks" if all_marks else "alce"
-        self.fixed = {"marks": "all" if all_marks else MAX_MARKS}
+        self.fixed = {"marks": "all" if all_marks else MAX_JUDGED_MARKS}
 
-    def counted_marks(self, sentence: AlceSentence) -> tuple[int, ...]:
+    def find_judged_marks(self, sentence: AlceSentenceRow) -> tuple[int, ...]:
         """Return the citation marks of a sentence that the judge decides, or no marks
         if any mark refers to no passage.
         """
-        in_range = are_in_range(
+        in_range = are_marks_in_range(
             sentence.marks,
             len(sentence.question.passages),
             is_official=self.is_official,
         )
         return sentence.marks[: self.most] if in_range else ()
 
-    def cases(
-        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
-    ) -> list[Case]:
+    def build_cases(
+        self,
+        gold: Sequence[QuestionWithPassages | None],
+        answers: Sequence[AnswerRow | None],
+    ) -> list[CitedClaim]:
         return [
-            case_of(sentence.question, sentence.text, self.counted_marks(sentence))
+            build_case(
+                sentence.question, sentence.text, self.find_judged_marks(sentence)
+            )
             for sentence in answers
-            if isinstance(sentence, AlceSentence) and self.counted_marks(sentence)
+            if isinstance(sentence, AlceSentenceRow)
+            and self.find_judged_marks(sentence)
         ]
 
     def instance_stats(
-        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
+        self,
+        gold: Sequence[QuestionWithPassages | None],
+        answers: Sequence[AnswerRow | None],
     ) -> Floats:
         sentences: Counter[str] = Counter()
         marks: Counter[str] = Counter()
         for answer in answers:
-            if isinstance(answer, AlceSentence):
+            if isinstance(answer, AlceSentenceRow):
                 sentences[answer.question.id] += 1
-                marks[answer.question.id] += len(self.counted_marks(answer))
-        verdicts = iter(judged(self.cases(gold, answers), self.judge))
+                marks[answer.question.id] += len(self.find_judged_marks(answer))
+        verdicts = iter(decide_claims(self.build_cases(gold, answers), self.judge))
         rows: list[Mapping[str, float]] = []
         for question, answer in zip(gold, answers, strict=True):
             if question is not None:
@@ -365,27 +401,29 @@ class Alce(CitationMetric):
                     "precision_weight": not marks[question.id],
                 }
                 rows.append(weights if counts else {})
-            elif not isinstance(answer, AlceSentence):
+            elif not isinstance(answer, AlceSentenceRow):
                 rows.append({})
-            elif self.counted_marks(answer):
+            elif self.find_judged_marks(answer):
                 name = answer.question.id
                 rows.append(
-                    row(next(verdicts), claims=sentences[name], marks=marks[name])
+                    build_claim_row(
+                        next(verdicts), claims=sentences[name], marks=marks[name]
+                    )
                 )
             else:
                 rows.append({"recall_weight": 1 / sentences[answer.question.id]})
-        return matrix(rows)
+        return build_claim_matrix(rows)
 
     def details(
-        self, answers: Sequence[Part | None]
+        self, answers: Sequence[AnswerRow | None]
     ) -> Mapping[str, Mapping[str, Any]]:
-        verdicts = iter(judged(self.cases((), answers), self.judge))
+        verdicts = iter(decide_claims(self.build_cases((), answers), self.judge))
         by_response: dict[str, dict[str, list[dict[str, Any]]]] = {}
         for answer in answers:
-            if isinstance(answer, AlceSentence):
-                verdict = next(verdicts) if self.counted_marks(answer) else None
+            if isinstance(answer, AlceSentenceRow):
+                verdict = next(verdicts) if self.find_judged_marks(answer) else None
                 sentences = by_response.setdefault(
                     answer.question.id, {self.statistic: []}
                 )[self.statistic]
-                sentences.append(described(answer.text, answer.marks, verdict))
+                sentences.append(describe_claim(answer.text, answer.marks, verdict))
         return by_response

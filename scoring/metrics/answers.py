@@ -19,44 +19,44 @@ from scoring.metrics.base import (
     MeanMetric,
     Metric,
     Parameters,
-    deviation_of,
-    harmonic_mean,
+    compute_deviation,
+    compute_harmonic_mean,
     quotient,
 )
 from scoring.metrics.mauve import Mauve
 from scoring.metrics.rouge import (
     Rouge,
-    in_ascii,
-    package_rouge,
-    rouge,
-    rouge_tokens,
+    compute_package_rouge,
+    compute_rouge,
+    encode_tokens_as_ascii,
+    tokenize_for_rouge,
 )
-from tasks.types.base import TOKENIZER, Options, is_official
-from tasks.types.positional_citations.options import chosen_splitter
+from tasks.types.base import TOKENIZER, Options, is_official_rule_set
+from tasks.types.positional_citations.options import choose_splitter
 from tasks.types.positional_citations.questions import (
-    CitedSentence,
-    Part,
-    Question,
-    Response,
+    AnswerRow,
+    CitedSentenceRow,
+    QuestionWithPassages,
+    WholeAnswerRow,
 )
 from tasks.types.positional_citations.sentences import (
-    SPLITTERS,
-    first_line,
-    lines_of,
-    splitter_name,
+    SENTENCE_SPLITTERS_BY_NAME,
+    get_first_line,
+    make_splitter_name,
+    split_into_sentences_and_headings,
 )
 
 ALCE = "Gao et al. 2023, Enabling Large Language Models to Generate Text with Citations, EMNLP"
-ALIICE = "Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation, NAACL"
+ALIICE_CITATION = "Xu et al. 2025, ALiiCE: Evaluating Positional Fine-grained Citation Generation, NAACL"
 #: MAUVE uses this number of words from the start of each text.
-MAX_WORDS = 100
+MAX_MAUVE_ANSWER_WORDS = 100
 #: Variances below this multiple of the squared mean are rounding errors.
 _RELATIVE_ROUNDING_ERROR = 1e-13
 _ARTICLE_PATTERN = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION_REMOVAL_TABLE = str.maketrans("", "", string.punctuation)
 
 
-def normalised(text: str) -> str:
+def normalise_answer(text: str) -> str:
     """Return an answer's text in lower case, without punctuation and articles, with
     single spaces.
     """
@@ -67,8 +67,8 @@ def normalised(text: str) -> str:
     )
 
 
-def _plain_answer_text(answer: object) -> str:
-    return answer.plain if isinstance(answer, Response) else ""
+def _extract_plain_answer(answer: object) -> str:
+    return answer.plain if isinstance(answer, WholeAnswerRow) else ""
 
 
 class AnswerMetric(MeanMetric):
@@ -81,22 +81,26 @@ class AnswerMetric(MeanMetric):
     compares_texts = True
 
     def instance_stats(
-        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
+        self,
+        gold: Sequence[QuestionWithPassages | None],
+        answers: Sequence[AnswerRow | None],
     ) -> Floats:
         nothing = (0.0,) * (len(self.columns) + 1)
         rows = [
             (*self.measured(question, answer), 1.0)
-            if question and self.applies(question)
+            if question and self.applies_to_question(question)
             else nothing
             for question, answer in zip(gold, answers, strict=True)
         ]
         return np.array(rows, float).reshape(-1, len(nothing))
 
-    def applies(self, question: Question) -> bool:
+    def applies_to_question(self, question: QuestionWithPassages) -> bool:
         return True
 
     @abstractmethod
-    def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
+    def measured(
+        self, question: QuestionWithPassages, answer: AnswerRow | None
+    ) -> Sequence[float]:
         """Return one response's value for each name in ``columns``."""
 
 
@@ -114,12 +118,16 @@ class ExactMatch(AnswerMetric):
     scale = 100
     citation = ALCE
 
-    def applies(self, question: Question) -> bool:
+    def applies_to_question(self, question: QuestionWithPassages) -> bool:
         return bool(question.short_answers)
 
-    def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
-        plain = normalised(_plain_answer_text(answer))
-        by_answer = (map(normalised, spellings) for spellings in question.short_answers)
+    def measured(
+        self, question: QuestionWithPassages, answer: AnswerRow | None
+    ) -> Sequence[float]:
+        plain = normalise_answer(_extract_plain_answer(answer))
+        by_answer = (
+            map(normalise_answer, spellings) for spellings in question.short_answers
+        )
         is_there = [
             any(spelling in plain for spelling in spellings) for spellings in by_answer
         ]
@@ -143,21 +151,23 @@ class ListAnswers(AnswerMetric):
     citation = f"{ALCE}; Amouyal et al. 2023, QAMPARI: A Benchmark for Open-domain Questions with Many Answers"  # noqa: E501
     enough = 5
 
-    def applies(self, question: Question) -> bool:
+    def applies_to_question(self, question: QuestionWithPassages) -> bool:
         return bool(question.answers)
 
-    def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
-        lines = _plain_answer_text(answer).splitlines()
-        if is_official(self.rules):
-            lines = [first_line(_plain_answer_text(answer))]
+    def measured(
+        self, question: QuestionWithPassages, answer: AnswerRow | None
+    ) -> Sequence[float]:
+        lines = _extract_plain_answer(answer).splitlines()
+        if is_official_rule_set(self.rules):
+            lines = [get_first_line(_extract_plain_answer(answer))]
         parts = [
             text
             for line in lines
             for part in line.rstrip().rstrip(".").rstrip(",").split(",")
-            if (text := normalised(part))
+            if (text := normalise_answer(part))
         ]
         wanted = [
-            {normalised(spelling) for spelling in spellings}
+            {normalise_answer(spelling) for spelling in spellings}
             for spellings in question.answers
         ]
         right = set().union(*wanted)
@@ -170,7 +180,7 @@ class ListAnswers(AnswerMetric):
         return (
             precision,
             *recalls,
-            *(float(harmonic_mean(precision, recall)) for recall in recalls),
+            *(float(compute_harmonic_mean(precision, recall)) for recall in recalls),
         )
 
 
@@ -199,45 +209,55 @@ class AnswerRouge(MeanMetric):
         if self.tokenizer:
             self.fixed = {**self.fixed, TOKENIZER.name: self.tokenizer}
             self.packages = (*self.packages, "sacrebleu")
-        self._is_official = is_official(rules)
-        self._splitter = chosen_splitter(options, is_official=self._is_official)
+        self._is_official = is_official_rule_set(rules)
+        self._splitter = choose_splitter(options, is_official=self._is_official)
         self.choose_engine(options)
 
     @property
     def parameters(self) -> Parameters:
         return {
             **super().parameters,
-            "sentences": splitter_name(self._splitter, is_official=self._is_official),
-            **self.signed_engine,
+            "sentences": make_splitter_name(
+                self._splitter, is_official=self._is_official
+            ),
+            **self.engine_parameters,
         }
 
     def tokens(self, text: str) -> list[str]:
-        return rouge_tokens(text, self.tokenizer)
+        return tokenize_for_rouge(text, self.tokenizer)
 
-    def gold_texts(self, gold: Sequence[Question | None]) -> list[str]:
+    def collect_gold_texts(
+        self, gold: Sequence[QuestionWithPassages | None]
+    ) -> list[str]:
         return [text for question in gold if question for text in question.references]
 
     def instance_stats(
-        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
+        self,
+        gold: Sequence[QuestionWithPassages | None],
+        answers: Sequence[AnswerRow | None],
     ) -> Floats:
         places, references, texts = [], [], []
         for index, (question, answer) in enumerate(zip(gold, answers, strict=True)):
             for reference in question.references if question else ():
                 places.append(index)
                 references.append(self._format_rouge_lines(reference))
-                texts.append(self._format_rouge_lines(_plain_answer_text(answer)))
+                texts.append(self._format_rouge_lines(_extract_plain_answer(answer)))
         stats = np.zeros((len(gold), 2))
-        compute = package_rouge if self.is_by_package else rouge
+        compute = compute_package_rouge if self.is_by_package else compute_rouge
         f1 = compute(references, texts, ("lsum",), is_stemmed=True)["lsum"][:, 2]
         np.maximum.at(stats[:, 0], places, f1)
         stats[places, 1] = 1
         return stats
 
     def _format_rouge_lines(self, text: str) -> str:
-        split, lowered = SPLITTERS[self._splitter], text.lower()
-        lines = split(lowered) if self._is_official else lines_of(lowered, split)
+        split, lowered = SENTENCE_SPLITTERS_BY_NAME[self._splitter], text.lower()
+        lines = (
+            split(lowered)
+            if self._is_official
+            else split_into_sentences_and_headings(lowered, split)
+        )
         text = "\n".join(lines)
-        return in_ascii(text, self.tokens) if self.tokenizer else text
+        return encode_tokens_as_ascii(text, self.tokens) if self.tokenizer else text
 
 
 class Length(AnswerMetric):
@@ -252,8 +272,10 @@ class Length(AnswerMetric):
     scale = 0
     citation = ALCE
 
-    def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
-        words = len(_plain_answer_text(answer).split())
+    def measured(
+        self, question: QuestionWithPassages, answer: AnswerRow | None
+    ) -> Sequence[float]:
+        words = len(_extract_plain_answer(answer).split())
         return words, words**2
 
 
@@ -261,7 +283,7 @@ class LengthDeviation(Length):
     shape = "deviation"
 
     def aggregate(self, sums: Floats) -> Floats:
-        return deviation_of(*(sums[..., place] for place in range(3)))
+        return compute_deviation(*(sums[..., place] for place in range(3)))
 
 
 class PositionalShare(AnswerMetric):
@@ -273,10 +295,12 @@ class PositionalShare(AnswerMetric):
     columns = ("positional",)
     higher_is_better = None
     scale = 100
-    citation = ALIICE
+    citation = ALIICE_CITATION
 
-    def measured(self, question: Question, answer: Part | None) -> Sequence[float]:
-        return [isinstance(answer, Response) and answer.is_positional]
+    def measured(
+        self, question: QuestionWithPassages, answer: AnswerRow | None
+    ) -> Sequence[float]:
+        return [isinstance(answer, WholeAnswerRow) and answer.is_positional]
 
 
 class Cvcp(Metric):
@@ -295,26 +319,30 @@ class Cvcp(Metric):
     own_version = 2
     higher_is_better = None
     ends = (0.0, math.inf)
-    citation = ALIICE
+    citation = ALIICE_CITATION
 
     def __init__(
         self, name: str, rules: str, *, options: Options, is_pooled: bool = False
     ) -> None:
         super().__init__(name, rules)
         self.is_pooled = is_pooled
-        self._is_official = is_official(rules)
-        self._splitter = chosen_splitter(options, is_official=self._is_official)
+        self._is_official = is_official_rule_set(rules)
+        self._splitter = choose_splitter(options, is_official=self._is_official)
 
     @property
     def parameters(self) -> Parameters:
         return {
             "positions": "characters" if self.is_pooled else "units",
             "average": "pooled" if self.is_pooled else "sentences-then-responses",
-            "splitter": splitter_name(self._splitter, is_official=self._is_official),
+            "splitter": make_splitter_name(
+                self._splitter, is_official=self._is_official
+            ),
         }
 
     def instance_stats(
-        self, gold: Sequence[Question | None], answers: Sequence[Part | None]
+        self,
+        gold: Sequence[QuestionWithPassages | None],
+        answers: Sequence[AnswerRow | None],
     ) -> Floats:
         """Return an array (n, 5) with one row for each cited sentence, which contains
         the sentence's contribution to the mean, its weight, and the number, sum and sum
@@ -323,11 +351,11 @@ class Cvcp(Metric):
         cited = Counter(
             answer.question.id
             for answer in answers
-            if isinstance(answer, CitedSentence)
+            if isinstance(answer, CitedSentenceRow)
         )
         stats = np.zeros((len(answers), 5))
         for index, answer in enumerate(answers):
-            if isinstance(answer, CitedSentence):
+            if isinstance(answer, CitedSentenceRow):
                 units, offsets = (
                     np.array(answer.positions.units),
                     np.array(answer.positions.offsets),
@@ -364,7 +392,10 @@ class AnswerMauve(Mauve):
     has no answer to a question, the compared text is the question alone.
     """
 
-    fixed = {"reference": "answer-or-first", "texts": f"question-answer-{MAX_WORDS}"}
+    fixed = {
+        "reference": "answer-or-first",
+        "texts": f"question-answer-{MAX_MAUVE_ANSWER_WORDS}",
+    }
 
     def instance_stats(
         self, gold: Sequence[object], answers: Sequence[object]
@@ -372,7 +403,7 @@ class AnswerMauve(Mauve):
         references: list[str | None] = [None] * len(gold)
         texts: list[str | None] = [None] * len(gold)
         for index, (question, answer) in enumerate(zip(gold, answers, strict=True)):
-            if isinstance(question, Question):
+            if isinstance(question, QuestionWithPassages):
                 reference = question.answer or next(iter(question.references), "")
                 references[index] = (
                     _join_question_and_answer(question, reference)
@@ -380,12 +411,12 @@ class AnswerMauve(Mauve):
                     else None
                 )
                 texts[index] = _join_question_and_answer(
-                    question, _plain_answer_text(answer)
+                    question, _extract_plain_answer(answer)
                 )
         return super().instance_stats(references, texts)
 
 
-def _join_question_and_answer(question: Question, answer: str) -> str:
-    return " ".join(f"{question.question} {answer}".split()[:MAX_WORDS]).rstrip(
-        string.punctuation
-    )
+def _join_question_and_answer(question: QuestionWithPassages, answer: str) -> str:
+    return " ".join(
+        f"{question.question} {answer}".split()[:MAX_MAUVE_ANSWER_WORDS]
+    ).rstrip(string.punctuation)

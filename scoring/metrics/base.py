@@ -20,24 +20,27 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.tokenizers import installed, unseen
-from tasks.types.base import (
-    ENGINE,
-    OWN_TOKENIZER,
-    PACKAGE,
-    TOKENIZER,
-    Marks,
-    Options,
-    is_official,
+from scoring.metrics.tokenizers import (
+    explain_unsuitable_tokenizer,
+    find_tokenizer_version,
 )
-from tasks.types.columns import present, renumbered
-from tasks.types.ledger import ENTAILS
-from tasks.types.problems import Unavailable
-from tasks.types.text import nfc
+from tasks.types.base import (
+    DEFAULT_TOKENIZER_VALUE,
+    ENGINE,
+    PACKAGE_ENGINE,
+    TOKENIZER,
+    MeasureCredits,
+    Options,
+    is_official_rule_set,
+)
+from tasks.types.columns import compute_mask_of_present_rows, renumber_without_gaps
+from tasks.types.ledger import ENTAILS_KIND
+from tasks.types.problems import SoftwareUnavailable
+from tasks.types.text import normalise_to_nfc
 
 Floats = NDArray[np.float64]
 Parameters = Mapping[str, str | int | float]
-PARTS = ("precision", "recall", "f1")
+PRECISION_RECALL_F1 = ("precision", "recall", "f1")
 
 
 class UnknownMetric(LookupError):
@@ -60,7 +63,7 @@ class Requirement:
     missing: str = ""
 
 
-def looked_for(
+def find_requirement(
     kind: str, name: str, look: Callable[[], tuple[str, str]]
 ) -> Requirement:
     """Return a metric's requirement for the resource with this kind and name. ``look``
@@ -69,12 +72,12 @@ def looked_for(
     """
     try:
         place, version = look()
-    except Unavailable as missing:
+    except SoftwareUnavailable as missing:
         return Requirement(kind=kind, name=name, missing=str(missing))
     return Requirement(kind=kind, name=name, place=place, version=version)
 
 
-class Fixed(StrEnum):
+class FixedValueReason(StrEnum):
     """The reason why a metric has the same value for all runs in a class of instances,
     or only a restricted range of values.
     """
@@ -152,7 +155,7 @@ class Metric(ABC):
     #: One gold label makes macro means small, precision 1 and correlations undefined.
     is_valid_in_one_label: bool = True
     #: The metric stays valid in classes of these kinds, as accuracy does for one label.
-    stands_in: tuple[Fixed, ...] = ()
+    stands_in: tuple[FixedValueReason, ...] = ()
     #: False if tests cannot exchange rows of two runs, as for clusters of MAUVE.
     #: Metrics without exchangeable rows have no comparisons and no instance values.
     is_exchangeable: bool = True
@@ -170,7 +173,7 @@ class Metric(ABC):
     #: True if the package replaces Citeboard's own computation.
     is_by_package: bool = False
     #: ``labels_kind`` is the kind of the labels that ``labels_used`` returns.
-    labels_kind = ENTAILS
+    labels_kind = ENTAILS_KIND
     #: ``parameters`` always contains these settings of the metric.
     fixed: Parameters = {}
     #: The digest of the metric's declared task, or an empty text for other tasks.
@@ -186,28 +189,32 @@ class Metric(ABC):
     def __init__(self, name: str, rules: str) -> None:
         self.name = name
         self.rules = rules
-        if self.own_version and not is_official(rules):
+        if self.own_version and not is_official_rule_set(rules):
             self.version = self.own_version
 
     @property
-    def normal_form(self) -> str:
+    def unicode_normal_form(self) -> str:
         """Return the name of the Unicode normal form in which texts are compared, or an
         empty text if texts are not normalised.
         """
-        return "nfc" if self.compares_texts and not is_official(self.rules) else ""
+        return (
+            "nfc"
+            if self.compares_texts and not is_official_rule_set(self.rules)
+            else ""
+        )
 
-    def comparable(self, text: str) -> str:
-        return nfc(text) if self.normal_form else text
+    def normalise_text(self, text: str) -> str:
+        return normalise_to_nfc(text) if self.unicode_normal_form else text
 
-    def fixed_by(self, gold: ClassGold) -> Fixed | None:
+    def fixed_by(self, gold: ClassGold) -> FixedValueReason | None:
         """Return the reason why all runs have the same value in a class of instances,
         or None if values can differ.
         """
         if self.is_valid_in_one_label:
             return None
         if gold.is_band:
-            return Fixed.BAND_OF_GOLD
-        return Fixed.ONE_LABEL if gold.labels == 1 else None
+            return FixedValueReason.BAND_OF_GOLD
+        return FixedValueReason.ONE_LABEL if gold.labels == 1 else None
 
     def is_constant(self, rows: Floats) -> bool:
         """Return True if a run's rows show that the run gave the same answer to all
@@ -258,17 +265,17 @@ class Metric(ABC):
         """
         return self.fixed
 
-    def comparable_texts(self, values: Sequence[Text | None]) -> list[str]:
+    def normalise_texts(self, values: Sequence[TextOrHasText | None]) -> list[str]:
         """Return each text in the Unicode normal form in which the metric compares
         texts, or an empty text for None.
         """
-        return [self.comparable(text) for text in texts_of(values)]
+        return [self.normalise_text(text) for text in extract_texts(values)]
 
     def tokens(self, text: str) -> list[str]:
         """Return the words that the metric's tokenizer finds in a text."""
         raise NotImplementedError
 
-    def gold_texts(self, gold: Sequence[Any]) -> list[str]:
+    def collect_gold_texts(self, gold: Sequence[Any]) -> list[str]:
         """Return all texts of the gold. A gold value may be a tuple of several
         references.
         """
@@ -276,7 +283,7 @@ class Metric(ABC):
             text
             for value in gold
             if value is not None
-            for text in texts_of(value if isinstance(value, tuple) else (value,))
+            for text in extract_texts(value if isinstance(value, tuple) else (value,))
         ]
 
     def unseen(self, gold: Sequence[Any]) -> str:
@@ -286,32 +293,36 @@ class Metric(ABC):
         A metric is never disabled under official rules or if the task selects a
         tokenizer.
         """
-        if not self.rests_on_tokens or self.tokenizer or is_official(self.rules):
+        if (
+            not self.rests_on_tokens
+            or self.tokenizer
+            or is_official_rule_set(self.rules)
+        ):
             return ""
-        texts = [self.comparable(text) for text in self.gold_texts(gold)]
-        return unseen(self.tokens, texts)
+        texts = [self.normalise_text(text) for text in self.collect_gold_texts(gold)]
+        return explain_unsuitable_tokenizer(self.tokens, texts)
 
     def choose_tokenizer(self, options: Options | None) -> None:
         """Use the tokenizer that the task's options select. Official rules define their
         own tokenizer and ignore the option for the tokenizer.
         """
-        name = (options or {}).get(TOKENIZER.name, OWN_TOKENIZER)
-        if name != OWN_TOKENIZER and not is_official(self.rules):
+        name = (options or {}).get(TOKENIZER.name, DEFAULT_TOKENIZER_VALUE)
+        if name != DEFAULT_TOKENIZER_VALUE and not is_official_rule_set(self.rules):
             self.tokenizer = name
 
     def choose_engine(self, options: Options | None) -> None:
         self.is_by_package = (
-            bool(self.engine) and (options or {}).get(ENGINE.name) == PACKAGE
+            bool(self.engine) and (options or {}).get(ENGINE.name) == PACKAGE_ENGINE
         )
 
     @property
-    def signed_engine(self) -> Parameters:
+    def engine_parameters(self) -> Parameters:
         """Return the package that computes the metric's value, with its version, as a
         mapping for the signature, or an empty mapping if Citeboard computes the value.
         Raises Unavailable.
         """
         return (
-            {ENGINE.name: f"{self.engine}-{package_version(self.engine)}"}
+            {ENGINE.name: f"{self.engine}-{find_package_version(self.engine)}"}
             if self.is_by_package
             else {}
         )
@@ -324,7 +335,7 @@ class Metric(ABC):
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Sequence[Marks | None]:
+    ) -> Sequence[MeasureCredits | None]:
         """For each instance, return the credits from 0 to 1 of the single parts of gold
         and answer. Pages colour the parts of an answer by credit. The task's form
         defines the parts, such as labels or spans, and their order. The result for an
@@ -348,14 +359,18 @@ class Metric(ABC):
         needed: list[Requirement] = []
         if self.is_by_package:
             needed.append(
-                looked_for(
-                    "package", self.engine, lambda: ("", package_version(self.engine))
+                find_requirement(
+                    "package",
+                    self.engine,
+                    lambda: ("", find_package_version(self.engine)),
                 )
             )
         if self.tokenizer:
             needed.append(
-                looked_for(
-                    "tokenizer", self.tokenizer, lambda: installed(self.tokenizer)
+                find_requirement(
+                    "tokenizer",
+                    self.tokenizer,
+                    lambda: find_tokenizer_version(self.tokenizer),
                 )
             )
         return tuple(needed)
@@ -436,16 +451,16 @@ class Metric(ABC):
 
 
 #: A jackknife over more units than this divides the units into this many random groups.
-MAX_LEFT_OUT = 400
+MAX_JACKKNIFE_GROUPS = 400
 #: Maximum number of resampling weights in memory at once.
-WEIGHTS = 4_000_000
+MAX_WEIGHTS_IN_MEMORY = 4_000_000
 
 
 class WeightedMetric(Metric):
     """A metric whose value is a function of weighted matrix rows, not of sums of rows.
 
     Weights are integers. A jackknife uses weights of 0 and 1, a bootstrap any weights.
-    The first column of the rows that ``unit_rows`` returns is the unit number.
+    The first column of the rows that ``build_unit_rows`` returns is the unit number.
     """
 
     shape = "weighted"
@@ -476,11 +491,11 @@ class WeightedMetric(Metric):
         own: Floats = (rows[:, list(self.carriers)] != 0).astype(np.float64)
         return own
 
-    def carried_by_unit(self, rows: Floats) -> Floats:
+    def sum_carriers_by_unit(self, rows: Floats) -> Floats:
         """Return an array (units, c) with the sums of ``carried`` over each unit.
         Column 0 of ``rows`` is the unit number.
         """
-        return unit_sums(self.carried(rows[:, 1:]), rows[:, 0].astype(np.intp))
+        return sum_rows_by_unit(self.carried(rows[:, 1:]), rows[:, 0].astype(np.intp))
 
     def total(self, rows: Floats) -> float:
         return float(self.value(rows[:, 1:], np.ones(len(rows))))
@@ -491,23 +506,24 @@ class WeightedMetric(Metric):
         """
         names, units = np.unique(rows[:, 0], return_inverse=True)
         count = len(names)
-        if count > MAX_LEFT_OUT:
+        if count > MAX_JACKKNIFE_GROUPS:
             units, count = (
-                np.random.default_rng(0).permutation(count)[units] % MAX_LEFT_OUT,
-                MAX_LEFT_OUT,
+                np.random.default_rng(0).permutation(count)[units]
+                % MAX_JACKKNIFE_GROUPS,
+                MAX_JACKKNIFE_GROUPS,
             )
-        return self.of_weights(
+        return self.compute_values_of_weights(
             rows, lambda first, last: units != np.arange(first, last)[:, None], count
         )
 
-    def of_weights(
+    def compute_values_of_weights(
         self, rows: Floats, weights: Callable[[int, int], NDArray[Any]], count: int
     ) -> Floats:
         """Return one value of the metric for each of ``count`` weight vectors. The
         function ``weights`` supplies the vectors in blocks. Rows and weights must not
         be empty.
         """
-        block = max(1, WEIGHTS // len(rows))
+        block = max(1, MAX_WEIGHTS_IN_MEMORY // len(rows))
         blocks = (
             weights(first, min(count, first + block))
             for first in range(0, count, block)
@@ -550,7 +566,7 @@ class MeanMetric(Metric):
         the unit counts.
         """
         count = sums[:, -1]
-        means = ratio(sums[:, self.columns.index(self.column)], count)
+        means = divide_or_zero(sums[:, self.columns.index(self.column)], count)
         return np.column_stack([means, count > 0]).astype(np.float64)
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -580,8 +596,8 @@ class CountMetric(Metric):
         units yield mean precision and mean recall.
         """
         rows = sums.copy()
-        rows[:, 0] = ratio(sums[:, 0], sums[:, 0] + sums[:, 1])
-        rows[:, 1] = ratio(sums[:, 0], sums[:, 0] + sums[:, 2])
+        rows[:, 0] = divide_or_zero(sums[:, 0], sums[:, 0] + sums[:, 1])
+        rows[:, 1] = divide_or_zero(sums[:, 0], sums[:, 0] + sums[:, 2])
         rows[:, 2] = 1
         return rows
 
@@ -596,16 +612,16 @@ class CountMetric(Metric):
     def aggregate(self, sums: Floats) -> Floats:
         if self.average == "macro":
             precision, recall = (
-                ratio(sums[..., 0], sums[..., 2]),
-                ratio(sums[..., 1], sums[..., 2]),
+                divide_or_zero(sums[..., 0], sums[..., 2]),
+                divide_or_zero(sums[..., 1], sums[..., 2]),
             )
         else:
-            precision = ratio(sums[..., 0], sums[..., 0] + sums[..., 1])
-            recall = ratio(sums[..., 0], sums[..., 0] + sums[..., 2])
-        return part_of_means(self.part, precision, recall)
+            precision = divide_or_zero(sums[..., 0], sums[..., 0] + sums[..., 1])
+            recall = divide_or_zero(sums[..., 0], sums[..., 0] + sums[..., 2])
+        return select_part_of_means(self.part, precision, recall)
 
 
-def unit_rows(
+def build_unit_rows(
     metric: Metric,
     stats: Floats,
     units: NDArray[np.intp],
@@ -621,35 +637,39 @@ def unit_rows(
             np.float64
         )
     if clusters is None:
-        sums = unit_sums(stats, units)
+        sums = sum_rows_by_unit(stats, units)
         return metric.unit_stats(sums) if metric.per_unit else sums
     if not metric.per_unit:
-        return unit_sums(stats, clusters)
-    return unit_sums(
-        unit_rows(metric, stats, units),
+        return sum_rows_by_unit(stats, clusters)
+    return sum_rows_by_unit(
+        build_unit_rows(metric, stats, units),
         clusters[np.unique(units, return_index=True)[1]],
     )
 
 
-def unit_sums(stats: Floats, units: NDArray[np.intp]) -> Floats:
+def sum_rows_by_unit(stats: Floats, units: NDArray[np.intp]) -> Floats:
     """Return an array (U, k) with the sums of each unit's rows in ``stats``."""
-    places = renumbered(units)[1]
+    places = renumber_without_gaps(units)[1]
     return np.column_stack([np.bincount(places, weights=column) for column in stats.T])
 
 
-def value_of(metric: Metric, stats: Floats, units: NDArray[np.intp]) -> float:
+def compute_metric_value(
+    metric: Metric, stats: Floats, units: NDArray[np.intp]
+) -> float:
     """Return the metric's value for the instances with these rows and unit numbers, or
     NaN if the value is undefined without instances.
     """
     rows = (
-        unit_rows(metric, stats, units)
+        build_unit_rows(metric, stats, units)
         if metric.per_unit or isinstance(metric, WeightedMetric)
         else stats
     )
     return metric.total(rows)
 
 
-def ratio(numerator: NDArray[Any] | float, denominator: NDArray[Any] | float) -> Floats:
+def divide_or_zero(
+    numerator: NDArray[Any] | float, denominator: NDArray[Any] | float
+) -> Floats:
     """Return numerator over denominator, or 0 if the denominator is 0, as the official
     programs do.
     """
@@ -659,7 +679,7 @@ def ratio(numerator: NDArray[Any] | float, denominator: NDArray[Any] | float) ->
     )
 
 
-def finite(value: float | None) -> float | None:
+def finite_or_none(value: float | None) -> float | None:
     """Return the value, or None for undefined and infinite values, which JSON and the
     database cannot store.
     """
@@ -674,23 +694,23 @@ def quotient(total: Floats, count: Floats) -> Floats:
     return np.asarray(np.divide(total, count, out=undefined, where=count > 0))
 
 
-def harmonic_mean(precision: Floats | float, recall: Floats | float) -> Floats:
+def compute_harmonic_mean(precision: Floats | float, recall: Floats | float) -> Floats:
     """Return the harmonic mean of precision and recall, or 0 if both are 0, or NaN if
     one is undefined.
     """
-    return ratio(2 * precision * recall, precision + recall)
+    return divide_or_zero(2 * precision * recall, precision + recall)
 
 
-def part_of_means(part: str, precision: Floats, recall: Floats) -> Floats:
+def select_part_of_means(part: str, precision: Floats, recall: Floats) -> Floats:
     """Return the measure that ``part`` names, which is mean precision, mean recall, or
     for `f1` the harmonic mean of both.
     """
     if part == "f1":
-        return harmonic_mean(precision, recall)
+        return compute_harmonic_mean(precision, recall)
     return precision if part == "precision" else recall
 
 
-def deviation_of(total: Floats, squares: Floats, count: Floats) -> Floats:
+def compute_deviation(total: Floats, squares: Floats, count: Floats) -> Floats:
     """Return the population standard deviation from sum, sum of squares and count, or
     NaN without values.
     """
@@ -705,7 +725,7 @@ def f1_of_counts(
 
     F1 equals the harmonic mean of precision and recall up to rounding.
     """
-    return ratio(2 * both, answered + wanted)
+    return divide_or_zero(2 * both, answered + wanted)
 
 
 class HasText(Protocol):
@@ -713,7 +733,7 @@ class HasText(Protocol):
     def text(self) -> str: ...
 
 
-Text = str | HasText
+TextOrHasText = str | HasText
 
 
 class TextMean(MeanMetric):
@@ -725,10 +745,12 @@ class TextMean(MeanMetric):
     compares_texts = True
 
     def instance_stats(
-        self, gold: Sequence[Text | None], answers: Sequence[Text | None]
+        self,
+        gold: Sequence[TextOrHasText | None],
+        answers: Sequence[TextOrHasText | None],
     ) -> Floats:
-        counts = present(gold).astype(np.float64)
-        texts = self.comparable_texts(gold), self.comparable_texts(answers)
+        counts = compute_mask_of_present_rows(gold).astype(np.float64)
+        texts = self.normalise_texts(gold), self.normalise_texts(answers)
         return np.column_stack([self.measured(*texts) * counts[:, None], counts])
 
     @abstractmethod
@@ -736,14 +758,14 @@ class TextMean(MeanMetric):
         """Return an array (n, k) with the values of ``columns`` for n pairs of texts."""
 
 
-def texts_of(values: Sequence[Text | None]) -> list[str]:
+def extract_texts(values: Sequence[TextOrHasText | None]) -> list[str]:
     return [
         "" if value is None else value if isinstance(value, str) else value.text
         for value in values
     ]
 
 
-def package_version(package: str) -> str:
+def find_package_version(package: str) -> str:
     """Return the version of an installed Python package. Raises Unavailable if the
     package is missing.
     """
@@ -753,4 +775,4 @@ def package_version(package: str) -> str:
         message = (
             f"engine=package needs the package {package}; `make models` installs it"
         )
-        raise Unavailable(message) from missing
+        raise SoftwareUnavailable(message) from missing

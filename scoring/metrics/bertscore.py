@@ -18,12 +18,12 @@ import numpy as np
 
 from scoring.metrics import base, cache, local_models
 from tasks.types.base import OptionRefused, Options
-from tasks.types.problems import Unavailable
+from tasks.types.problems import SoftwareUnavailable
 
-DEFAULT_MODEL = "distilbert-base-uncased"
-EQUAL_TO = "bert-score-0.3.13"
+DEFAULT_BERTSCORE_MODEL = "distilbert-base-uncased"
+EQUIVALENT_PACKAGE_VERSION = "bert-score-0.3.13"
 #: A batch contains this number of pairs, and a cache file this number of gold texts.
-BLOCK = 1024
+PAIRS_PER_BATCH = 1024
 
 
 class BertScore(base.TextMean):
@@ -37,7 +37,7 @@ class BertScore(base.TextMean):
     undefined. Raises OptionRefused.
     """
 
-    columns = base.PARTS
+    columns = base.PRECISION_RECALL_F1
     scale = 100
     citation = (
         "Zhang et al. 2020, BERTScore: Evaluating Text Generation with BERT, ICLR"
@@ -45,7 +45,7 @@ class BertScore(base.TextMean):
 
     def __init__(self, name: str, rules: str, *, part: str, options: Options) -> None:
         super().__init__(name, rules, column=part)
-        self.settings = Settings(options)
+        self.settings = BertScoreSettings(options)
         self.statistic = "bertscore"
         self.engine = "bert-score" if self.settings.is_asked else ""
         self.choose_engine(options)
@@ -69,9 +69,11 @@ class BertScore(base.TextMean):
             "idf": "gold" if chosen.uses_idf else "no",
             "baseline": "no"
             if chosen.baseline == "no"
-            else cache.digest_of(map(repr, chosen.baseline_values()))[:12],
-            "as": EQUAL_TO,
-            **self.signed_engine,
+            else cache.compute_digest_of_texts(
+                map(repr, chosen.read_baseline_values())
+            )[:12],
+            "as": EQUIVALENT_PACKAGE_VERSION,
+            **self.engine_parameters,
         }
 
     @property
@@ -81,34 +83,38 @@ class BertScore(base.TextMean):
     def requirements(self) -> Sequence[base.Requirement]:
         chosen = local_models.NamedModel("BERTScore", self.settings.model)
         model = (
-            (chosen.requirement("BERTScore model"),) if self.settings.is_asked else ()
+            (chosen.build_requirement("BERTScore model"),)
+            if self.settings.is_asked
+            else ()
         )
         return (*model, *super().requirements())
 
     def instance_stats(
-        self, gold: Sequence[base.Text | None], answers: Sequence[base.Text | None]
+        self,
+        gold: Sequence[base.TextOrHasText | None],
+        answers: Sequence[base.TextOrHasText | None],
     ) -> base.Floats:
         if not self.settings.is_asked:
-            return np.zeros((len(gold), len(base.PARTS) + 1))
+            return np.zeros((len(gold), len(base.PRECISION_RECALL_F1) + 1))
         return super().instance_stats(gold, answers)
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> base.Floats:
-        return (package_bertscore if self.is_by_package else bertscore)(
+        return (compute_package_bertscore if self.is_by_package else compute_bertscore)(
             gold, answers, self.settings
         )
 
 
-class Settings:
+class BertScoreSettings:
     """The settings for BERTScore from the task's options. Model files are located on
     first use. ``is_asked`` is True if the options request BERTScore explicitly or name
     another model than the default. Raises OptionRefused.
     """
 
     def __init__(self, options: Options) -> None:
-        self.model = options.get("bertscore_model") or DEFAULT_MODEL
+        self.model = options.get("bertscore_model") or DEFAULT_BERTSCORE_MODEL
         self.is_asked = (
             options.get("bertscore") not in ("no", "absent")
-            or self.model != DEFAULT_MODEL
+            or self.model != DEFAULT_BERTSCORE_MODEL
         )
         self._layer = options.get("bertscore_layer") or ""
         if self._layer and not (self._layer.isdecimal() and self._layer.isascii()):
@@ -123,18 +129,18 @@ class Settings:
 
     @property
     def layer(self) -> int:
-        return local_models.layer_of(self.model, self._layer)
+        return local_models.choose_model_layer(self.model, self._layer)
 
     @property
     def digest(self) -> str:
-        return local_models.weights_digest(
-            local_models.found_folder("BERTScore", self.model)
+        return local_models.compute_weights_digest(
+            local_models.require_model_folder("BERTScore", self.model)
         )
 
-    def encoder(self) -> local_models.Encoder:
-        return local_models.encoder(self.model, self.layer)
+    def load_encoder(self) -> local_models.TruncatedEncoder:
+        return local_models.load_encoder(self.model, self.layer)
 
-    def baseline_values(self) -> tuple[float, float, float]:
+    def read_baseline_values(self) -> tuple[float, float, float]:
         """Return precision, recall and F1 of unrelated texts under the model and layer,
         which are the baseline for rescaling.
         """
@@ -149,18 +155,20 @@ class Settings:
             )
             path = tables / f"{self.model}.tsv" if tables else None
         if path is None or not path.is_file():
-            raise Unavailable(
+            raise SoftwareUnavailable(
                 f"BERTScore: there is no baseline for {self.model} ({path or 'bert-score'})"
             )
         with path.open(encoding="utf-8", newline="") as file:
             for row in csv.DictReader(file):
                 if int(row["LAYER"]) == self.layer:
                     return float(row["P"]), float(row["R"]), float(row["F"])
-        raise Unavailable(f"BERTScore: {path} has no line for layer {self.layer}")
+        raise SoftwareUnavailable(
+            f"BERTScore: {path} has no line for layer {self.layer}"
+        )
 
 
-def bertscore(
-    gold: Sequence[str], answers: Sequence[str], settings: Settings
+def compute_bertscore(
+    gold: Sequence[str], answers: Sequence[str], settings: BertScoreSettings
 ) -> base.Floats:
     """Return an array (n, 3) with BERTScore's precision, recall and F1 of each pair of
     texts. Raises Unavailable if the model is missing.
@@ -169,10 +177,12 @@ def bertscore(
         raise ValueError(f"{len(gold)} gold texts and {len(answers)} answers")
     scores = np.zeros((len(gold), 3))
     weights: _TokenWeights | None = None
-    for start in range(0, len(gold), BLOCK):
+    for start in range(0, len(gold), PAIRS_PER_BATCH):
         pairs = list(
             zip(
-                gold[start : start + BLOCK], answers[start : start + BLOCK], strict=True
+                gold[start : start + PAIRS_PER_BATCH],
+                answers[start : start + PAIRS_PER_BATCH],
+                strict=True,
             )
         )
         rows = [row for row, pair in enumerate(pairs) if all(map(str.strip, pair))]
@@ -181,11 +191,13 @@ def bertscore(
             # Embed all gold texts of the batch, also those without an answer.
             # The cache key of the gold texts is thus the same for all runs.
             wanted = _load_or_embed_tokens(
-                settings, _unique_texts(text for text, _ in pairs)
+                settings, _collect_unique_texts(text for text, _ in pairs)
             )
-            answered = _unique_texts(pairs[row][1] for row in rows)
+            answered = _collect_unique_texts(pairs[row][1] for row in rows)
             tokens = dict(
-                zip(answered, settings.encoder().embed(answered), strict=True)
+                zip(
+                    answered, settings.load_encoder().embed_texts(answered), strict=True
+                )
             )
             for row in rows:
                 text, answer = wanted[pairs[row][0]], tokens[pairs[row][1]]
@@ -198,15 +210,17 @@ def bertscore(
                 scores[start + row] = (
                     precision,
                     recall,
-                    float(base.harmonic_mean(precision, recall)),
+                    float(base.compute_harmonic_mean(precision, recall)),
                 )
     return _rescale_by_baseline(scores, settings)
 
 
-def _rescale_by_baseline(scores: base.Floats, settings: Settings) -> base.Floats:
+def _rescale_by_baseline(
+    scores: base.Floats, settings: BertScoreSettings
+) -> base.Floats:
     if settings.baseline == "no":
         return scores
-    baseline = np.array(settings.baseline_values())
+    baseline = np.array(settings.read_baseline_values())
     return np.asarray((scores - baseline) / (1 - baseline))
 
 
@@ -215,8 +229,8 @@ class _TokenWeights:
     the gold texts.
     """
 
-    def __init__(self, settings: Settings, gold: Sequence[str]) -> None:
-        model = settings.encoder()
+    def __init__(self, settings: BertScoreSettings, gold: Sequence[str]) -> None:
+        model = settings.load_encoder()
         # The two special tokens around a text have weight 0.
         around = {model.tokenizer.cls_token_id, model.tokenizer.sep_token_id}
         self._special = np.array(sorted(around - {None}))
@@ -229,7 +243,7 @@ class _TokenWeights:
 
     def mean(
         self,
-        text: local_models.Embedded,
+        text: local_models.EmbeddedText,
         similarities: np.ndarray[tuple[int], np.dtype[np.float32]],
     ) -> float:
         """Return the weighted mean similarity of a text's tokens, or 0 if all weights
@@ -248,37 +262,39 @@ class _TokenWeights:
         )
 
 
-def _unique_texts(texts: Iterable[str]) -> list[str]:
+def _collect_unique_texts(texts: Iterable[str]) -> list[str]:
     return [text for text in dict.fromkeys(texts) if text.strip()]
 
 
 def _load_or_embed_tokens(
-    settings: Settings, texts: Sequence[str]
-) -> dict[str, local_models.Embedded]:
-    digest = cache.digest_of([settings.digest, str(settings.layer), *texts])
-    arrays = cache.load("bertscore", digest)
+    settings: BertScoreSettings, texts: Sequence[str]
+) -> dict[str, local_models.EmbeddedText]:
+    digest = cache.compute_digest_of_texts(
+        [settings.digest, str(settings.layer), *texts]
+    )
+    arrays = cache.load_cached_arrays("bertscore", digest)
     if arrays is None:
-        embedded = settings.encoder().embed(texts)
+        embedded = settings.load_encoder().embed_texts(texts)
         arrays = {
             "ids": np.concatenate([text.ids for text in embedded]),
             "vectors": np.concatenate([text.vectors for text in embedded]),
             "ends": np.cumsum([len(text.ids) for text in embedded])[:-1],
         }
-        cache.keep("bertscore", digest, arrays)
+        cache.cache_arrays("bertscore", digest, arrays)
     ids, vectors = (
         np.split(arrays[name], arrays["ends"]) for name in ("ids", "vectors")
     )
-    return dict(zip(texts, map(local_models.Embedded, ids, vectors), strict=True))
+    return dict(zip(texts, map(local_models.EmbeddedText, ids, vectors), strict=True))
 
 
-def package_bertscore(
-    gold: Sequence[str], answers: Sequence[str], settings: Settings
+def compute_package_bertscore(
+    gold: Sequence[str], answers: Sequence[str], settings: BertScoreSettings
 ) -> base.Floats:
     """Return an array (n, 3) with precision, recall and F1 of the package bert-score,
     computed on the CPU. Pairs with an empty text score 0 and are not passed to the
     package.
     """
-    base.package_version("bert-score")
+    base.find_package_version("bert-score")
     from bert_score import BERTScorer
 
     scores = np.zeros((len(gold), 3))

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-DEFAULT_MEGABYTES = 4096
+DEFAULT_CACHE_MEGABYTES = 4096
 
 
-def digest_of(parts: Iterable[str]) -> str:
+def compute_digest_of_texts(parts: Iterable[str]) -> str:
     """Return a digest of a list of texts. Two lists that differ only in the boundaries
     between texts have different digests.
     """
@@ -41,7 +41,7 @@ def folder() -> Path:
     )
 
 
-def load(kind: str, digest: str) -> dict[str, NDArray[Any]] | None:
+def load_cached_arrays(kind: str, digest: str) -> dict[str, NDArray[Any]] | None:
     """Return the cached arrays, or None if the file is missing or damaged."""
     path = folder() / kind / f"{digest}.npz"
     try:
@@ -55,7 +55,7 @@ def load(kind: str, digest: str) -> dict[str, NDArray[Any]] | None:
     return arrays
 
 
-def keep(kind: str, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+def cache_arrays(kind: str, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a cache file atomically. Errors of the file system, such as a full disk,
     are ignored.
     """
@@ -70,7 +70,9 @@ def keep(kind: str, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         finally:
             Path(name).unlink(missing_ok=True)
         megabytes = os.environ.get("CITEBOARD_CACHE_MB", "")
-        room = (int(megabytes) if megabytes.isdecimal() else DEFAULT_MEGABYTES) << 20
+        room = (
+            int(megabytes) if megabytes.isdecimal() else DEFAULT_CACHE_MEGABYTES
+        ) << 20
         by_use = sorted(
             (-(status := path.stat()).st_mtime, status.st_size, path)
             for path in target.glob("*.npz")

@@ -10,23 +10,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, MeanMetric, Metric, quotient, ratio
-from tasks.types.columns import NO_CLASS, present
+from scoring.metrics.base import (
+    Floats,
+    MeanMetric,
+    Metric,
+    divide_or_zero,
+    quotient,
+)
+from tasks.types.columns import NO_CLASS_CODE, compute_mask_of_present_rows
 
 #: Default number of bins of the expected calibration error.
-BINS = 10
+DEFAULT_BINS = 10
 #: The log loss raises smaller probabilities to this bound, the machine epsilon.
-SMALLEST = float(np.finfo(np.float64).eps)
-BRIER = "Brier 1950, Verification of forecasts expressed in terms of probability, Monthly Weather Review 78"
-ECE = "Guo, Pleiss, Sun and Weinberger 2017, On calibration of modern neural networks, ICML"
+MIN_PROBABILITY = float(np.finfo(np.float64).eps)
+BRIER_CITATION = (
+    "Brier 1950, Verification of forecasts expressed in terms of probability, "
+    "Monthly Weather Review 78"
+)
+ECE_CITATION = "Guo, Pleiss, Sun and Weinberger 2017, On calibration of modern neural networks, ICML"
 #: Number of calibrated runs that the test of calibration simulates.
-DRAWS = 9999
+NUMBER_OF_SIMULATED_RUNS = 9999
 #: Two sums are equal if their difference is at most this share of the larger sum.
-ROUNDING = 1e-12
+ROUNDING_TOLERANCE = 1e-12
 
 
 @dataclass(frozen=True)
-class Forecasts:
+class LabelProbabilities:
     """Probabilities of n instances.
 
     ``given`` (n, c) contains the probabilities of c labels for n instances. ``wanted``
@@ -41,9 +50,9 @@ class Forecasts:
     is_given: NDArray[np.bool_]
 
 
-def forecasts_of(
+def collect_label_probabilities(
     gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]
-) -> Forecasts:
+) -> LabelProbabilities:
     """Return the probabilities in the answers' attribute ``probabilities``, a mapping
     of label to probability. Answers may lack probabilities.
     """
@@ -53,17 +62,17 @@ def forecasts_of(
         [row.get(label, 0.0) for label in labels] if row else [0.0] * len(labels)
         for row in by_row
     ]
-    return Forecasts(
+    return LabelProbabilities(
         given=np.array(shares, dtype=np.float64).reshape(len(by_row), len(labels)),
         wanted=np.array(
-            [numbers.get(label, NO_CLASS) for label in gold], dtype=np.intp
+            [numbers.get(label, NO_CLASS_CODE) for label in gold], dtype=np.intp
         ),
-        has_gold=present(gold),
+        has_gold=compute_mask_of_present_rows(gold),
         is_given=np.array([bool(row) for row in by_row], dtype=bool),
     )
 
 
-def stated_confidences(
+def collect_stated_confidences(
     answers: Sequence[Any], labels: Sequence[str]
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """Return two (n,) arrays, which contain the run's confidence in each predicted
@@ -79,7 +88,7 @@ def stated_confidences(
     )
 
 
-def confidences_of(
+def compute_confidences(
     gold: Sequence[Any], answers: Sequence[Any], labels: Sequence[str]
 ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
     """Return three (n,) arrays, which contain the confidence, True where the label is
@@ -88,8 +97,8 @@ def confidences_of(
     The confidence of an instance is the largest of its probabilities. If an answer has
     no probabilities, the confidence is the number that the run gave for its label.
     """
-    forecasts = forecasts_of(gold, answers, labels)
-    stated, is_stated = stated_confidences(answers, labels)
+    forecasts = collect_label_probabilities(gold, answers, labels)
+    stated, is_stated = collect_stated_confidences(answers, labels)
     confidence = np.where(forecasts.is_given, forecasts.given.max(axis=1), stated)
     is_equal = np.array(
         [own == answer for own, answer in zip(gold, answers, strict=True)], dtype=bool
@@ -121,16 +130,18 @@ class LogLoss(MeanMetric):
         super().__init__(name, rules, column="loss")
         self.labels = tuple(labels)
         self.statistic = f"log-loss:{','.join(labels)}"
-        self.fixed = {"labels": ",".join(labels), "base": "e", "least": SMALLEST}
+        self.fixed = {"labels": ",".join(labels), "base": "e", "least": MIN_PROBABILITY}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        forecasts = forecasts_of(gold, answers, self.labels)
+        forecasts = collect_label_probabilities(gold, answers, self.labels)
         counts = forecasts.has_gold & forecasts.is_given.any()
         of_gold = forecasts.given[np.arange(len(counts)), forecasts.wanted] * (
             forecasts.wanted >= 0
         )
         share = np.clip(
-            ratio(of_gold, forecasts.given.sum(axis=1)), SMALLEST, 1 - SMALLEST
+            divide_or_zero(of_gold, forecasts.given.sum(axis=1)),
+            MIN_PROBABILITY,
+            1 - MIN_PROBABILITY,
         )
         return np.column_stack([-np.log(share), np.ones(len(counts))]) * counts[:, None]
 
@@ -145,7 +156,7 @@ class Brier(MeanMetric):
 
     higher_is_better = False
     ends = (0.0, 2.0)
-    citation = BRIER
+    citation = BRIER_CITATION
     columns = ("loss", "missing")
 
     def __init__(self, name: str, rules: str, *, labels: Sequence[str]) -> None:
@@ -158,7 +169,7 @@ class Brier(MeanMetric):
         """Return an array (n, 3) with the loss, 1 if probabilities are missing, and 1
         if the instance counts.
         """
-        forecasts = forecasts_of(gold, answers, self.labels)
+        forecasts = collect_label_probabilities(gold, answers, self.labels)
         counts = forecasts.has_gold & forecasts.is_given.any()
         is_label = forecasts.wanted >= 0
         truth = np.zeros_like(forecasts.given)
@@ -190,14 +201,14 @@ class CalibrationError(Metric):
 
     shape = "calibration"
     higher_is_better = False
-    citation = ECE
+    citation = ECE_CITATION
     is_valid_in_one_label = False
     #: The bias of the calibration error is as large as its standard error.
     #: Intervals of the calibration error therefore miss their nominal coverage.
     has_honest_interval = False
 
     def __init__(
-        self, name: str, rules: str, *, labels: Sequence[str], bins: int = BINS
+        self, name: str, rules: str, *, labels: Sequence[str], bins: int = DEFAULT_BINS
     ) -> None:
         super().__init__(name, rules)
         self.labels, self.bins = tuple(labels), bins
@@ -208,9 +219,11 @@ class CalibrationError(Metric):
         """Return an array (n, 3b) for b bins. In the columns of the instance's bin, the
         row contains 1, the confidence, and 1 if the label is right.
         """
-        return self.stats_of(*confidences_of(gold, answers, self.labels))
+        return self.compute_bin_columns(
+            *compute_confidences(gold, answers, self.labels)
+        )
 
-    def stats_of(
+    def compute_bin_columns(
         self, confidence: Floats, is_right: NDArray[Any], counts: NDArray[np.bool_]
     ) -> Floats:
         places = np.searchsorted(np.linspace(0, 1, self.bins + 1)[1:-1], confidence)
@@ -266,7 +279,7 @@ class DebiasedCalibrationError(CalibrationError):
         )
 
 
-def calibration_p_value(sums: Floats) -> float:
+def compute_calibration_p_value(sums: Floats) -> float:
     """Return the p-value of the null hypothesis that the run is calibrated.
 
     ``sums`` are the summed rows of `CalibrationError`. The test statistic is the
@@ -278,11 +291,11 @@ def calibration_p_value(sums: Floats) -> float:
     counts, confidence, right = np.split(np.asarray(sums, dtype=np.float64), 3)
     if not counts.sum():
         return math.nan
-    chances = np.minimum(ratio(confidence, counts), 1.0)
+    chances = np.minimum(divide_or_zero(confidence, counts), 1.0)
     drawn = np.random.default_rng(0).binomial(
-        np.rint(counts).astype(int), chances, (DRAWS, len(counts))
+        np.rint(counts).astype(int), chances, (NUMBER_OF_SIMULATED_RUNS, len(counts))
     )
     as_far = np.abs(confidence - drawn).sum(axis=1) >= np.abs(
         confidence - right
-    ).sum() * (1 - ROUNDING)
-    return float((1 + as_far.sum()) / (1 + DRAWS))
+    ).sum() * (1 - ROUNDING_TOLERANCE)
+    return float((1 + as_far.sum()) / (1 + NUMBER_OF_SIMULATED_RUNS))

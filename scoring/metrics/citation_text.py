@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from scoring.metrics.base import Floats, TextMean, quotient
-from scoring.metrics.tokenizers import tokenizer, words
+from scoring.metrics.tokenizers import load_tokenizer, select_word_tokens
 from tasks.types.base import TOKENIZER, Options
-from tasks.types.citation_text.instances import refers_to_itself
+from tasks.types.citation_text.instances import has_self_reference
 
-CITEBENCH = (
+CITEBENCH_CITATION = (
     "Funkquist, Kuznetsov, Hou and Gurevych 2023, CiteBench: A Benchmark for Scientific Citation Text "
     "Generation, EMNLP"
 )
@@ -33,7 +33,7 @@ class Length(TextMean):
     columns = ("words", "gold_words")
     higher_is_better = None
     scale = 0
-    citation = CITEBENCH
+    citation = CITEBENCH_CITATION
 
     def __init__(
         self, name: str, rules: str, *, column: str, options: Options | None = None
@@ -46,7 +46,9 @@ class Length(TextMean):
 
     def tokens(self, text: str) -> list[str]:
         return (
-            words(tokenizer(self.tokenizer)(text)) if self.tokenizer else text.split()
+            select_word_tokens(load_tokenizer(self.tokenizer)(text))
+            if self.tokenizer
+            else text.split()
         )
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
@@ -86,9 +88,9 @@ class SelfReference(TextMean):
     columns = ("speaks_of_itself",)
     higher_is_better = None
     scale = 100
-    citation = CITEBENCH
+    citation = CITEBENCH_CITATION
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
-        return np.array([[refers_to_itself(text)] for text in answers], float).reshape(
-            -1, 1
-        )
+        return np.array(
+            [[has_self_reference(text)] for text in answers], float
+        ).reshape(-1, 1)

@@ -14,22 +14,24 @@ from numpy.typing import NDArray
 
 from scoring.metrics.base import (
     ClassGold,
-    Fixed,
+    FixedValueReason,
     Floats,
     MeanMetric,
     Metric,
+    divide_or_zero,
     f1_of_counts,
     quotient,
-    ratio,
 )
-from tasks.types.base import Marks
-from tasks.types.columns import NO_CLASS, present
+from tasks.types.base import MeasureCredits
+from tasks.types.columns import NO_CLASS_CODE, compute_mask_of_present_rows
 
-CITATION = "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
+F_MEASURE_CITATION = (
+    "van Rijsbergen 1979, Information Retrieval, 2nd edition, chapter 7"
+)
 
 #: Kappas, correlations and macro means need each class in this many units.
 #: If a class occurs in fewer units, these metrics have no interval.
-MIN_UNITS_OF_A_CLASS = 5
+MIN_UNITS_PER_CLASS = 5
 
 Label = str | int
 
@@ -41,7 +43,7 @@ class Classification(Metric):
     with scikit-learn's ``labels=``. Answers without gold do not count.
     """
 
-    citation = CITATION
+    citation = F_MEASURE_CITATION
     is_valid_in_one_label = False
     #: ``kind`` names the matrix's content, such as class counts or confusion matrices.
     kind = "classes"
@@ -67,25 +69,25 @@ class Classification(Metric):
         """Return True if a run's answers contain at most one label."""
         if self.kind != Classification.kind:
             return False
-        return int(np.count_nonzero(class_counts(rows)[1].sum(axis=0))) <= 1
+        return int(np.count_nonzero(split_class_counts(rows)[1].sum(axis=0))) <= 1
 
     def has_enough_units(self, rows: Floats) -> bool:
-        """Return True if each class occurs in at least ``MIN_UNITS_OF_A_CLASS`` units,
+        """Return True if each class occurs in at least ``MIN_UNITS_PER_CLASS`` units,
         or in all units of a run with fewer units.
         """
         if not self.needs_each_class:
             return True
         return bool(
             (
-                (class_counts(rows)[0] > 0).sum(axis=0)
-                >= min(MIN_UNITS_OF_A_CLASS, len(rows))
+                (split_class_counts(rows)[0] > 0).sum(axis=0)
+                >= min(MIN_UNITS_PER_CLASS, len(rows))
             ).all()
         )
 
-    def codes(
+    def encode_labels(
         self, gold: Sequence[Label | None], answers: Sequence[Label | None]
     ) -> tuple[NDArray[np.intp], NDArray[np.intp], int]:
-        """Return the class indices of gold and answers, or ``NO_CLASS`` for a missing
+        """Return the class indices of gold and answers, or ``NO_CLASS_CODE`` for a missing
         label, and the number of classes.
         """
         labels = self.labels or sorted(
@@ -96,13 +98,13 @@ class Classification(Metric):
             label: number for number, label in enumerate(labels)
         }
         wanted, answered = (
-            np.array([numbers.get(label, NO_CLASS) for label in side], np.intp)
+            np.array([numbers.get(label, NO_CLASS_CODE) for label in side], np.intp)
             for side in (gold, answers)
         )
         counts = counting(gold, answers)
         return (
-            np.where(counts, wanted, NO_CLASS),
-            np.where(counts, answered, NO_CLASS),
+            np.where(counts, wanted, NO_CLASS_CODE),
+            np.where(counts, answered, NO_CLASS_CODE),
             len(labels),
         )
 
@@ -117,15 +119,15 @@ class Classification(Metric):
         if any(isinstance(labels, tuple) for labels in gold):
             assert self.labels is not None
             labelled, given = (
-                indicators(side, self.labels) for side in (gold, answers)
+                build_label_indicators(side, self.labels) for side in (gold, answers)
             )
-            has_gold = present(gold).astype(np.float64)
+            has_gold = compute_mask_of_present_rows(gold).astype(np.float64)
             given *= has_gold[:, None]
             return np.column_stack([labelled, given, labelled * given, has_gold])
-        wanted, answered, count = self.codes(gold, answers)
+        wanted, answered, count = self.encode_labels(gold, answers)
         stats = np.zeros((len(wanted), 3 * count + 1))
         for part, codes in enumerate(
-            (wanted, answered, np.where(wanted == answered, wanted, NO_CLASS))
+            (wanted, answered, np.where(wanted == answered, wanted, NO_CLASS_CODE))
         ):
             rows = np.flatnonzero(codes >= 0)
             stats[rows, part * count + codes[rows]] = 1
@@ -134,24 +136,24 @@ class Classification(Metric):
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Sequence[Marks | None]:
+    ) -> Sequence[MeasureCredits | None]:
         """Mark a label as right if both gold and answer have this label."""
         sides = zip(gold, answers, counting(gold, answers), strict=True)
         return [
-            self.part_marks(own, answer) if counts else None
+            self.mark_instance(own, answer) if counts else None
             for own, answer, counts in sides
         ]
 
-    def part_marks(self, own: Any, answer: Any) -> Marks | None:
-        return _label_marks(own, answer)
+    def mark_instance(self, own: Any, answer: Any) -> MeasureCredits | None:
+        return _mark_equal_labels(own, answer)
 
 
-def _label_marks(own: Any, answer: Any) -> Marks:
+def _mark_equal_labels(own: Any, answer: Any) -> MeasureCredits:
     if not isinstance(own, tuple):
         credit = float(answer == own)
-        return Marks((credit,), () if answer is None else (credit,))
+        return MeasureCredits((credit,), () if answer is None else (credit,))
     given = answer or ()
-    return Marks(
+    return MeasureCredits(
         tuple(float(label in given) for label in own),
         tuple(float(label in own) for label in given),
     )
@@ -161,16 +163,18 @@ def counting(gold: Sequence[Any], answers: Sequence[Any]) -> NDArray[np.bool_]:
     """Return a mask of the instances that confusion matrices count, which have gold and
     an answer that the rule set does not exclude.
     """
-    return np.asarray(present(gold) & ~left_out(answers))
+    return np.asarray(
+        compute_mask_of_present_rows(gold) & ~find_left_out_answers(answers)
+    )
 
 
-def left_out(answers: Sequence[Any]) -> NDArray[np.bool_]:
+def find_left_out_answers(answers: Sequence[Any]) -> NDArray[np.bool_]:
     return np.array(
         [getattr(answer, "is_left_out", False) for answer in answers], dtype=bool
     )
 
 
-def indicators(sides: Sequence[Any], labels: Sequence[Label]) -> Floats:
+def build_label_indicators(sides: Sequence[Any], labels: Sequence[Label]) -> Floats:
     """Return an array (n, c) with 1 if the instance has the label, else 0."""
     numbers = {label: number for number, label in enumerate(labels)}
     rows = np.zeros((len(sides), len(labels)))
@@ -179,7 +183,7 @@ def indicators(sides: Sequence[Any], labels: Sequence[Label]) -> Floats:
     return rows
 
 
-def class_counts(sums: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+def split_class_counts(sums: Floats) -> tuple[Floats, Floats, Floats, Floats]:
     """Split (…, 3c + 1) sums into (…, c) counts of gold, answered and common labels,
     and (…) counts of instances.
     """
@@ -193,23 +197,23 @@ class Accuracy(Classification):
     """
 
     shape = "mean"
-    stands_in = (Fixed.ONE_LABEL,)
+    stands_in = (FixedValueReason.ONE_LABEL,)
 
     def fixed_by(self, gold: ClassGold) -> None:
         """Return None, because accuracy is valid in any class of instances."""
 
     def aggregate(self, sums: Floats) -> Floats:
-        _, _, both, count = class_counts(sums)
+        _, _, both, count = split_class_counts(sums)
         return quotient(both.sum(axis=-1), count)
 
 
 #: The quotient 0/0 for a class is 0 or undefined.
 #: Averages exclude undefined classes.
-AS_ZERO, LEFT_OUT = "0", "left-out"
+ZERO_DIVISION_IS_ZERO, ZERO_DIVISION_IS_LEFT_OUT = "0", "left-out"
 
 
-def _fixed_setting_of_zero(zero: str) -> dict[str, str]:
-    return {} if zero == AS_ZERO else {"zero": zero}
+def _describe_zero_division(zero: str) -> dict[str, str]:
+    return {} if zero == ZERO_DIVISION_IS_ZERO else {"zero": zero}
 
 
 class ClassAverage(Classification):
@@ -231,37 +235,41 @@ class ClassAverage(Classification):
         part: str,
         average: str,
         labels: Sequence[Label] | None = None,
-        zero: str = AS_ZERO,
+        zero: str = ZERO_DIVISION_IS_ZERO,
     ) -> None:
         super().__init__(name, rules, labels=labels)
         self.part, self.average, self.zero = part, average, zero
-        self.fixed = {**self.fixed, "average": average, **_fixed_setting_of_zero(zero)}
+        self.fixed = {**self.fixed, "average": average, **_describe_zero_division(zero)}
         self.needs_each_class = average == "macro"
         self.holds_with_rare_classes = not self.needs_each_class
-        self.stands_in = (Fixed.ONE_LABEL,) if average == "micro" else ()
+        self.stands_in = (FixedValueReason.ONE_LABEL,) if average == "micro" else ()
 
-    def fixed_by(self, gold: ClassGold) -> Fixed | None:
+    def fixed_by(self, gold: ClassGold) -> FixedValueReason | None:
         """Return None for a micro average, because a micro average is valid in any
         class of instances.
         """
         return None if self.average == "micro" else super().fixed_by(gold)
 
     def denominators(self, rows: Floats) -> Floats:
-        support, answered, _, count = class_counts(rows)
+        support, answered, _, count = split_class_counts(rows)
         if self.average != "micro":
             return count
-        return denominator_of(self.part, answered.sum(axis=-1), support.sum(axis=-1))
+        return select_denominator(
+            self.part, answered.sum(axis=-1), support.sum(axis=-1)
+        )
 
     def aggregate(self, sums: Floats) -> Floats:
-        support, answered, both, _ = class_counts(sums)
+        support, answered, both, _ = split_class_counts(sums)
         if self.average == "micro":
-            return part_of(
+            return compute_precision_recall_or_f1(
                 self.part,
                 *(counts.sum(axis=-1) for counts in (both, answered, support)),
                 zero=self.zero,
             )
-        by_class = part_of(self.part, both, answered, support, zero=self.zero)
-        if self.zero == LEFT_OUT:
+        by_class = compute_precision_recall_or_f1(
+            self.part, both, answered, support, zero=self.zero
+        )
+        if self.zero == ZERO_DIVISION_IS_LEFT_OUT:
             is_defined = ~np.isnan(by_class)
             weights = is_defined * (1.0 if self.average == "macro" else support)
             # If all classes have weight 0, the mean is unweighted, as in scikit-learn.
@@ -270,7 +278,7 @@ class ClassAverage(Classification):
             return quotient(total, weights.sum(axis=-1))
         if self.average == "macro":
             return quotient(by_class.sum(axis=-1), np.asarray(by_class.shape[-1]))
-        return ratio((by_class * support).sum(axis=-1), support.sum(axis=-1))
+        return divide_or_zero((by_class * support).sum(axis=-1), support.sum(axis=-1))
 
 
 class BalancedAccuracy(Classification):
@@ -279,7 +287,7 @@ class BalancedAccuracy(Classification):
     """
 
     shape = "classes"
-    stands_in = (Fixed.ONE_LABEL,)
+    stands_in = (FixedValueReason.ONE_LABEL,)
 
     def fixed_by(self, gold: ClassGold) -> None:
         """Return None, because the balanced accuracy of instances with one gold label
@@ -289,8 +297,10 @@ class BalancedAccuracy(Classification):
     citation = "Brodersen et al. 2010, The balanced accuracy and its posterior distribution, ICPR"
 
     def aggregate(self, sums: Floats) -> Floats:
-        support, _, both, _ = class_counts(sums)
-        return quotient(ratio(both, support).sum(axis=-1), (support > 0).sum(axis=-1))
+        support, _, both, _ = split_class_counts(sums)
+        return quotient(
+            divide_or_zero(both, support).sum(axis=-1), (support > 0).sum(axis=-1)
+        )
 
 
 class Coverage(Classification):
@@ -312,12 +322,12 @@ class Coverage(Classification):
             answer is not None and getattr(answer, "is_answer", True)
             for answer in answers
         ]
-        counts = present(gold)
+        counts = compute_mask_of_present_rows(gold)
         return np.column_stack(
             [np.array(answered, dtype=bool) & counts, counts]
         ).astype(np.float64)
 
-    def part_marks(self, own: Any, answer: Any) -> Marks | None:
+    def mark_instance(self, own: Any, answer: Any) -> MeasureCredits | None:
         """Return None, because coverage does not depend on whether a label is right."""
         return None
 
@@ -346,18 +356,24 @@ class LabelSets(MeanMetric):
         self.fixed = {"labels": ",".join(map(str, labels)), "zero": 0}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        wanted, answered = (indicators(side, self.labels) for side in (gold, answers))
+        wanted, answered = (
+            build_label_indicators(side, self.labels) for side in (gold, answers)
+        )
         both, differing = (
             (wanted * answered).sum(axis=1),
             (wanted != answered).sum(axis=1),
         )
-        given, support, counts = answered.sum(axis=1), wanted.sum(axis=1), present(gold)
+        given, support, counts = (
+            answered.sum(axis=1),
+            wanted.sum(axis=1),
+            compute_mask_of_present_rows(gold),
+        )
         columns = [
             differing == 0,
             differing / len(self.labels),
-            ratio(both, both + differing),
-            ratio(both, given),
-            ratio(both, support),
+            divide_or_zero(both, both + differing),
+            divide_or_zero(both, given),
+            divide_or_zero(both, support),
             f1_of_counts(both, given, support),
         ]
         return np.column_stack(
@@ -366,24 +382,26 @@ class LabelSets(MeanMetric):
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Sequence[Marks | None]:
+    ) -> Sequence[MeasureCredits | None]:
         """Mark a label as right if both gold and answer have this label. Under exact
         match, all labels of an instance are right or all are wrong.
         """
         found = [
-            None if own is None else _label_marks(own, answer)
+            None if own is None else _mark_equal_labels(own, answer)
             for own, answer in zip(gold, answers, strict=True)
         ]
         return (
-            list(map(_all_or_nothing_marks, found)) if self.column == "exact" else found
+            list(map(_reduce_to_all_or_nothing, found))
+            if self.column == "exact"
+            else found
         )
 
 
-def _all_or_nothing_marks(marks: Marks | None) -> Marks | None:
+def _reduce_to_all_or_nothing(marks: MeasureCredits | None) -> MeasureCredits | None:
     if marks is None:
         return None
     credit = float(all((*marks.gold, *marks.answer)))
-    return Marks((credit,) * len(marks.gold), (credit,) * len(marks.answer))
+    return MeasureCredits((credit,) * len(marks.gold), (credit,) * len(marks.answer))
 
 
 class HammingLoss(LabelSets):
@@ -405,15 +423,15 @@ class OneClass(Classification):
         part: str,
         label: Label,
         labels: Sequence[Label],
-        zero: str = AS_ZERO,
+        zero: str = ZERO_DIVISION_IS_ZERO,
     ) -> None:
         super().__init__(name, rules, labels=labels)
         self.part, self.place, self.zero = part, list(labels).index(label), zero
-        self.fixed = {**self.fixed, **_fixed_setting_of_zero(zero)}
+        self.fixed = {**self.fixed, **_describe_zero_division(zero)}
         if part in ("recall", "false-positives"):
-            self.stands_in = (Fixed.ONE_LABEL,)
+            self.stands_in = (FixedValueReason.ONE_LABEL,)
 
-    def fixed_by(self, gold: ClassGold) -> Fixed | None:
+    def fixed_by(self, gold: ClassGold) -> FixedValueReason | None:
         """Return None if the metric is valid on the instances of the class. Recall
         needs an instance with the label, and the false positive rate needs an instance
         with another label.
@@ -425,14 +443,14 @@ class OneClass(Classification):
         return None if is_valid else super().fixed_by(gold)
 
     def denominators(self, rows: Floats) -> Floats:
-        support, answered, _, _ = class_counts(rows)
-        return denominator_of(
+        support, answered, _, _ = split_class_counts(rows)
+        return select_denominator(
             self.part, answered[:, self.place], support[:, self.place]
         )
 
     def aggregate(self, sums: Floats) -> Floats:
-        support, answered, both, _ = class_counts(sums)
-        return part_of(
+        support, answered, both, _ = split_class_counts(sums)
+        return compute_precision_recall_or_f1(
             self.part,
             both[..., self.place],
             answered[..., self.place],
@@ -484,11 +502,11 @@ class FalsePositiveRate(OneClass):
         )
 
     def denominators(self, rows: Floats) -> Floats:
-        support, _, _, count = class_counts(rows)
+        support, _, _, count = split_class_counts(rows)
         return count - support[:, self.place]
 
     def aggregate(self, sums: Floats) -> Floats:
-        support, answered, both, count = class_counts(sums)
+        support, answered, both, count = split_class_counts(sums)
         own = self.place
         return quotient(answered[..., own] - both[..., own], count - support[..., own])
 
@@ -513,7 +531,7 @@ class Kappa(Classification):
     needs_each_class = True
 
     def aggregate(self, sums: Floats) -> Floats:
-        support, answered, both, count = class_counts(sums)
+        support, answered, both, count = split_class_counts(sums)
         with np.errstate(invalid="ignore"):
             expected = (support * answered).sum(axis=-1) / count
             return np.asarray((both.sum(axis=-1) - expected) / (count - expected))
@@ -539,13 +557,15 @@ class Matthews(Classification):
     needs_each_class = True
 
     def aggregate(self, sums: Floats) -> Floats:
-        support, answered, both, count = class_counts(sums)
+        support, answered, both, count = split_class_counts(sums)
         other = count - answered.sum(axis=-1)
         shared = both.sum(axis=-1) * count - (support * answered).sum(axis=-1)
         of_gold = count**2 - (support**2).sum(axis=-1)
         of_answers = count**2 - (answered**2).sum(axis=-1) - other**2
         return np.asarray(
-            np.where(count > 0, ratio(shared, np.sqrt(of_gold * of_answers)), np.nan)
+            np.where(
+                count > 0, divide_or_zero(shared, np.sqrt(of_gold * of_answers)), np.nan
+            )
         )
 
 
@@ -574,7 +594,7 @@ class QuadraticKappa(Classification):
         instances, with the gold in rows. The last column of each confusion matrix
         counts answers without a class.
         """
-        wanted, answered, count = self.codes(gold, answers)
+        wanted, answered, count = self.encode_labels(gold, answers)
         rows = np.flatnonzero(wanted >= 0)
         stats = np.zeros((len(wanted), count * (count + 1)))
         stats[
@@ -583,18 +603,18 @@ class QuadraticKappa(Classification):
         ] = 1
         return stats
 
-    def part_marks(self, own: Any, answer: Any) -> Marks | None:
+    def mark_instance(self, own: Any, answer: Any) -> MeasureCredits | None:
         """Return a credit of the answer that decreases with the distance between gold
         and answer.
         """
         if self.labels is None or answer not in self.labels:
-            return super().part_marks(own, answer)
+            return super().mark_instance(own, answer)
         distance = abs(self.labels.index(own) - self.labels.index(answer))
         credit = 1 - (distance / max(1, len(self.labels) - 1)) ** self.power
-        return Marks((credit,), (credit,))
+        return MeasureCredits((credit,), (credit,))
 
     def aggregate(self, sums: Floats) -> Floats:
-        table = confusions(sums)
+        table = reshape_to_confusion_matrices(sums)
         size = table.shape[-2]
         distance = np.abs(np.arange(size)[:, None] - np.arange(size + 1)) ** self.power
         distance[:, -1] = (size - 1) ** self.power
@@ -611,7 +631,7 @@ class LinearKappa(QuadraticKappa):
     power = 1
 
 
-def confusions(sums: Floats) -> Floats:
+def reshape_to_confusion_matrices(sums: Floats) -> Floats:
     """Reshape sums of the rows of ``QuadraticKappa`` to (…, c, c + 1) confusion
     matrices, with gold in rows and answers in columns.
 
@@ -621,28 +641,28 @@ def confusions(sums: Floats) -> Floats:
     return sums.reshape(*sums.shape[:-1], size, size + 1)
 
 
-def denominator_of(part: str, answered: Floats, support: Floats) -> Floats:
+def select_denominator(part: str, answered: Floats, support: Floats) -> Floats:
     return {"precision": answered, "recall": support, "f1": answered + support}[part]
 
 
-def part_of(
+def compute_precision_recall_or_f1(
     part: str,
     both: Floats,
     answered: Floats,
     support: Floats,
     *,
-    zero: str = AS_ZERO,
+    zero: str = ZERO_DIVISION_IS_ZERO,
 ) -> Floats:
     """Return precision, recall or F1 of each class from counts of instances. The
     quotient 0/0 is 0, or NaN if ``zero`` is "left-out".
     """
-    if zero == LEFT_OUT:
+    if zero == ZERO_DIVISION_IS_LEFT_OUT:
         doubled = 2 * both if part == "f1" else both
-        return quotient(doubled, denominator_of(part, answered, support))
+        return quotient(doubled, select_denominator(part, answered, support))
     if part == "precision":
-        return ratio(both, answered)
+        return divide_or_zero(both, answered)
     return (
-        ratio(both, support)
+        divide_or_zero(both, support)
         if part == "recall"
         else f1_of_counts(both, answered, support)
     )

@@ -20,35 +20,35 @@ from numpy.typing import NDArray
 from scoring.metrics import base
 from scoring.metrics.rouge import Rouge
 from scoring.metrics.rouge155 import (
-    NOTHING,
-    UNLIMITED,
-    Counts,
-    Measure,
-    Reading,
+    UNLIMITED_SKIP_DISTANCE,
+    ZERO_COUNTS,
+    RougeCounts,
+    RougeMeasure,
+    WordSplitting,
+    count_as_rouge155,
     read_stop_words,
-    rouge155,
 )
-from tasks.types.base import Marks, OptionRefused, Options
+from tasks.types.base import MeasureCredits, OptionRefused, Options
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.pairs import CitedSpan
 from tasks.types.clsumm_1b import FacetAnswer
-from tasks.types.problems import needed
+from tasks.types.problems import convert_to_unavailable
 
-CITATION = (
+CL_SCISUMM_CITATION = (
     "Jaidka et al. 2016, Overview of the CL-SciSumm 2016 Shared Task, BIRNDL at JCDL"
 )
-PILOT = (
+PILOT_TASK_CITATION = (
     "Jaidka et al. 2014, The Computational Linguistics Summarization Pilot Task, TAC"
 )
 
 
-class GoldFileCounts(base.CountMetric):
+class GoldFileCountMetric(base.CountMetric):
     """The base class of metrics that count reference sentences or facets, with a macro
     average over gold files. A topic has one gold file per annotator. The resampling
     units are topics.
     """
 
-    citation = CITATION
+    citation = CL_SCISUMM_CITATION
 
     #: The micro average is computed from the matrix with this name.
     #: The matrix of the macro average has a block of columns for each gold file.
@@ -70,13 +70,17 @@ class GoldFileCounts(base.CountMetric):
     ) -> base.Floats:
         pairs = list(zip(gold, answers, strict=True))
         rows = np.array([self.counts(*pair) for pair in pairs], float).reshape(-1, 3)
-        return in_file_blocks(rows, gold, answers) if self.average == "macro" else rows
+        return (
+            arrange_in_file_blocks(rows, gold, answers)
+            if self.average == "macro"
+            else rows
+        )
 
     def unit_stats(self, sums: base.Floats) -> base.Floats:
-        return over_files(sums, width=3, value=super().unit_stats)
+        return sum_over_gold_files(sums, width=3, value=super().unit_stats)
 
 
-class Overlap(GoldFileCounts):
+class Overlap(GoldFileCountMetric):
     """Precision, recall or F1 of reference sentences.
 
     A gold sentence counts as often as the gold lists it. A wrong sentence counts as
@@ -104,7 +108,7 @@ class CitanceOverlap(Overlap):
     do not count.
     """
 
-    citation = PILOT
+    citation = PILOT_TASK_CITATION
 
     def __init__(self, name: str, rules: str, *, part: str) -> None:
         super().__init__(name, rules, part=part, average="macro")
@@ -120,7 +124,7 @@ class CitanceOverlap(Overlap):
         return rows
 
 
-class Facet(GoldFileCounts):
+class Facet(GoldFileCountMetric):
     """Precision, recall or F1 of facets. A facet counts only if the run found one of
     the citance's reference sentences in task 1A.
 
@@ -143,15 +147,15 @@ class Facet(GoldFileCounts):
         self.fixed = {**self.fixed, "given": "1a" if is_conditional else "nothing"}
 
     def counts(self, gold: str | None, answer: FacetAnswer) -> tuple[int, int, int]:
-        return facet_counts(gold, answer, is_conditional=self.is_conditional)
+        return count_facet_outcomes(gold, answer, is_conditional=self.is_conditional)
 
     def marks(
         self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]
-    ) -> list[Marks | None]:
-        return facet_marks(gold, answers, is_conditional=self.is_conditional)
+    ) -> list[MeasureCredits | None]:
+        return mark_facets(gold, answers, is_conditional=self.is_conditional)
 
 
-def facet_counts(
+def count_facet_outcomes(
     gold: str | None, answer: FacetAnswer, *, is_conditional: bool
 ) -> tuple[int, int, int]:
     counts = answer.is_found or not is_conditional
@@ -161,21 +165,23 @@ def facet_counts(
     return (named, 0, 1 - named)
 
 
-def facet_marks(
+def mark_facets(
     gold: Sequence[str | None],
     answers: Sequence[FacetAnswer],
     *,
     is_conditional: bool,
-) -> list[Marks | None]:
+) -> list[MeasureCredits | None]:
     """For each pair of gold and answer, return the credit of the facet. A facet that is
     neither right nor wrong has no credit.
     """
-    marks: list[Marks | None] = []
+    marks: list[MeasureCredits | None] = []
     for wanted, answer in zip(gold, answers, strict=True):
-        right, wrong, _ = facet_counts(wanted, answer, is_conditional=is_conditional)
+        right, wrong, _ = count_facet_outcomes(
+            wanted, answer, is_conditional=is_conditional
+        )
         credit = 1.0 if right else 0.0 if wrong else None
         marks.append(
-            Marks(
+            MeasureCredits(
                 () if wanted is None else (float(right),),
                 () if answer.facet is None else (credit,),
             )
@@ -190,7 +196,7 @@ class WeightedFacet(base.Metric):
     """
 
     shape = "classes"
-    citation = PILOT
+    citation = PILOT_TASK_CITATION
 
     def __init__(self, name: str, rules: str, *, is_conditional: bool = True) -> None:
         super().__init__(name, rules)
@@ -213,15 +219,15 @@ class WeightedFacet(base.Metric):
         for row, (wanted, answer) in enumerate(zip(gold, answers, strict=True)):
             facet = wanted or answer.facet or ""
             block = FACETS.index(facet) if facet in FACETS else len(FACETS)
-            blocks[row, block] = facet_counts(
+            blocks[row, block] = count_facet_outcomes(
                 wanted, answer, is_conditional=self.is_conditional
             )
         return blocks.reshape(len(gold), -1)
 
     def marks(
         self, gold: Sequence[str | None], answers: Sequence[FacetAnswer]
-    ) -> list[Marks | None]:
-        return facet_marks(gold, answers, is_conditional=self.is_conditional)
+    ) -> list[MeasureCredits | None]:
+        return mark_facets(gold, answers, is_conditional=self.is_conditional)
 
     def denominators(self, rows: base.Floats) -> base.Floats:
         return np.asarray(rows.sum(axis=1))
@@ -231,10 +237,10 @@ class WeightedFacet(base.Metric):
         hits, wrong, missed = blocks[..., 0], blocks[..., 1], blocks[..., 2]
         support = hits + missed
         f1 = base.f1_of_counts(hits, hits + wrong, support)
-        return base.ratio((support * f1).sum(axis=-1), support.sum(axis=-1))
+        return base.divide_or_zero((support * f1).sum(axis=-1), support.sum(axis=-1))
 
 
-def in_file_blocks(
+def arrange_in_file_blocks(
     rows: base.Floats, gold: Sequence[Any], answers: Sequence[Any]
 ) -> base.Floats:
     """Convert (n, k) counts to (n, files * (k + 1)) columns, with one block of k + 1
@@ -254,7 +260,7 @@ def in_file_blocks(
     return blocks.reshape(count, -1)
 
 
-def over_files(
+def sum_over_gold_files(
     sums: base.Floats, *, width: int, value: Callable[[base.Floats], base.Floats]
 ) -> base.Floats:
     """Apply ``value`` to the (…, width) sums of each gold file, and sum the results
@@ -267,29 +273,33 @@ def over_files(
     return np.asarray((values * (blocks[..., width:] > 0)).sum(axis=1))
 
 
-LIN = "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop"
-PROGRAM = {"rouge": "1.5.5", "stemmer": "porter"}
-MEASURES = {
-    "1": Measure("n", 1),
-    "2": Measure("n", 2),
-    "l": Measure("l"),
-    "su4": Measure("s", 4, with_words=True),
+ROUGE_CITATION = (
+    "Lin 2004, ROUGE: A Package for Automatic Evaluation of Summaries, ACL workshop"
+)
+ROUGE_PROGRAM_PARAMETERS = {"rouge": "1.5.5", "stemmer": "porter"}
+ROUGE_MEASURE_BY_NAME = {
+    "1": RougeMeasure("n", 1),
+    "2": RougeMeasure("n", 2),
+    "l": RougeMeasure("l"),
+    "su4": RougeMeasure("s", 4, with_words=True),
 }
 #: The CL-SciSumm program of 2018 divides by the number of citances plus this number.
-ALMOST_NOTHING = 1e-7
-RESAMPLES = 1000
+CITANCE_COUNT_OFFSET = 1e-7
+NUMBER_OF_BOOTSTRAP_SAMPLES = 1000
 
 
-class References(Protocol):
-    """The reference texts with which ROUGE compares an answer. ``of_kind`` returns the
+class ReferenceTexts(Protocol):
+    """The reference texts with which ROUGE compares an answer. ``list_reference_texts_of_kind`` returns the
     reference texts of one kind, or all if the kind is None, sorted by the file names of
     the annotators.
     """
 
-    def of_kind(self, kind: str | None) -> Sequence[Sequence[str | bytes]]: ...
+    def list_reference_texts_of_kind(
+        self, kind: str | None
+    ) -> Sequence[Sequence[str | bytes]]: ...
 
 
-class Lines(Protocol):
+class TextWithLines(Protocol):
     """A text for ROUGE, with one sentence per line."""
 
     @property
@@ -310,8 +320,8 @@ class PlainRouge(base.MeanMetric):
 
     own_version = 2
     compares_texts = True
-    columns = base.PARTS
-    citation = f"{PILOT}; {LIN}"
+    columns = base.PRECISION_RECALL_F1
+    citation = f"{PILOT_TASK_CITATION}; {ROUGE_CITATION}"
 
     def __init__(
         self,
@@ -326,27 +336,33 @@ class PlainRouge(base.MeanMetric):
         options: Options | None = None,
     ) -> None:
         super().__init__(name, rules, column=part, over_units=over_units)
-        self.measure, self.kind, self.order = MEASURES[measure], kind, order
+        self.measure, self.kind, self.order = (
+            ROUGE_MEASURE_BY_NAME[measure],
+            kind,
+            order,
+        )
         self.is_cut = options is not None and options.get("over_limit") == "truncate"
         self.engine = "" if self.measure.kind == "s" else Rouge.engine
         self.choose_engine(options)
-        self.reading = Reading(is_by_package=self.is_by_package)
+        self.reading = WordSplitting(is_by_package=self.is_by_package)
         self.statistic = f"rouge_{measure}.{kind}" if kind else f"rouge_{measure}"
 
     @property
     def parameters(self) -> base.Parameters:
         return {
             **super().parameters,
-            **PROGRAM,
+            **ROUGE_PROGRAM_PARAMETERS,
             "stopwords": "kept",
             "references": self.kind or "all",
             "order": self.order,
             **({"cut": "250 words"} if self.is_cut else {}),
-            **self.signed_engine,
+            **self.engine_parameters,
         }
 
     def instance_stats(
-        self, gold: Sequence[References | None], answers: Sequence[Lines | None]
+        self,
+        gold: Sequence[ReferenceTexts | None],
+        answers: Sequence[TextWithLines | None],
     ) -> base.Floats:
         rows = [
             self._compute_score_row(g, a) for g, a in zip(gold, answers, strict=True)
@@ -354,18 +370,18 @@ class PlainRouge(base.MeanMetric):
         return np.array(rows, dtype=np.float64).reshape(-1, 4)
 
     def _compute_score_row(
-        self, gold: References | None, answer: Lines | None
+        self, gold: ReferenceTexts | None, answer: TextWithLines | None
     ) -> tuple[float, float, float, int]:
-        references = gold.of_kind(self.kind) if gold else []
+        references = gold.list_reference_texts_of_kind(self.kind) if gold else []
         if not references or answer is None:
             return 0.0, 0.0, 0.0, int(bool(references))
-        counts = rouge155(
+        counts = count_as_rouge155(
             [self._normalize_lines(lines) for lines in references],
             self._normalize_lines(answer.lines),
             [self.measure],
             reading=self.reading,
         )[self.measure]
-        recall, precision, f1 = counts.as_printed()
+        recall, precision, f1 = counts.round_as_printed()
         return precision, recall, f1, 1
 
     def _normalize_lines(self, lines: Sequence[str | bytes]) -> Sequence[str | bytes]:
@@ -373,7 +389,8 @@ class PlainRouge(base.MeanMetric):
         Lines in bytes are not changed.
         """
         return [
-            line if isinstance(line, bytes) else self.comparable(line) for line in lines
+            line if isinstance(line, bytes) else self.normalise_text(line)
+            for line in lines
         ]
 
 
@@ -393,7 +410,7 @@ class OfficialRouge(base.Metric):
         self.is_later = options["program"] == "python3"
 
     @cached_property
-    def reading(self) -> Reading | None:
+    def reading(self) -> WordSplitting | None:
         """Return ROUGE's settings for reading texts, or None without a stop word file.
         Raises OptionRefused if the stop word file cannot be read.
         """
@@ -401,7 +418,9 @@ class OfficialRouge(base.Metric):
             return None
         try:
             stop_words = read_stop_words(Path(self.stop_words))
-            return Reading(stop_words=stop_words, is_by_package=self.is_by_package)
+            return WordSplitting(
+                stop_words=stop_words, is_by_package=self.is_by_package
+            )
         except OSError as fault:
             raise OptionRefused(
                 f"option stopwords={self.stop_words}: {fault.strerror or fault}"
@@ -410,18 +429,27 @@ class OfficialRouge(base.Metric):
     @property
     def parameters(self) -> base.Parameters:
         stop_words = self.reading.stop_words_digest if self.reading else "not given"
-        return {**PROGRAM, "stopwords": stop_words, **self.fixed, **self.signed_engine}
+        return {
+            **ROUGE_PROGRAM_PARAMETERS,
+            "stopwords": stop_words,
+            **self.fixed,
+            **self.engine_parameters,
+        }
 
     def requirements(self) -> Sequence[base.Requirement]:
-        def look() -> tuple[str, str]:
-            with needed("{}", OptionRefused):
+        def find_stop_words() -> tuple[str, str]:
+            with convert_to_unavailable("{}", OptionRefused):
                 return (
                     self.stop_words,
                     self.reading.stop_words_digest if self.reading else "",
                 )
 
         listed = (
-            [base.looked_for("stop words", Path(self.stop_words).name, look)]
+            [
+                base.find_requirement(
+                    "stop words", Path(self.stop_words).name, find_stop_words
+                )
+            ]
             if self.stop_words
             else []
         )
@@ -440,7 +468,7 @@ class SpanRougeS(OfficialRouge):
     undefined without a stop word file.
     """
 
-    citation = f"{CITATION}; {LIN}"
+    citation = f"{CL_SCISUMM_CITATION}; {ROUGE_CITATION}"
 
     def __init__(
         self,
@@ -478,7 +506,7 @@ class SpanRougeS(OfficialRouge):
             ],
             float,
         ).reshape(-1, 4)
-        return in_file_blocks(rows, gold, answers) if self.per_unit else rows
+        return arrange_in_file_blocks(rows, gold, answers) if self.per_unit else rows
 
     def _compute_score_row(
         self, gold: CitedSpan | None, answer: CitedSpan | None
@@ -489,7 +517,7 @@ class SpanRougeS(OfficialRouge):
             _flatten_words(self.reading, [" ".join(side.lines)])
             for side in (answer, gold)
         )
-        counts = skip_counts(model, peer)
+        counts = count_skip_bigrams(model, peer)
         # F1 is computed from the counts, not from the rounded precision and recall.
         return (
             round(counts.precision, 5),
@@ -502,27 +530,27 @@ class SpanRougeS(OfficialRouge):
         return rows[:, 3]
 
     def unit_stats(self, sums: base.Floats) -> base.Floats:
-        return over_files(
+        return sum_over_gold_files(
             sums,
             width=4,
             value=lambda sums: np.column_stack(
-                [self._average_scores(sums), np.ones(len(sums))]
+                [self._compute_mean_scores(sums), np.ones(len(sums))]
             ),
         )
 
     def aggregate(self, sums: base.Floats) -> base.Floats:
         if self.reading is None:
             return np.full(sums.shape[:-1], np.nan)
-        column = base.PARTS.index(self.part)
+        column = base.PRECISION_RECALL_F1.index(self.part)
         if not self.per_unit:
-            return np.asarray(self._average_scores(sums)[..., column])
+            return np.asarray(self._compute_mean_scores(sums)[..., column])
         return base.quotient(sums[..., column], sums[..., 3])
 
-    def _average_scores(self, sums: base.Floats) -> base.Floats:
+    def _compute_mean_scores(self, sums: base.Floats) -> base.Floats:
         count = sums[..., 3:4]
         if self.counts_missing:
-            return base.ratio(sums[..., :3], count)
-        return np.asarray(sums[..., :3] / (count + ALMOST_NOTHING))
+            return base.divide_or_zero(sums[..., :3], count)
+        return np.asarray(sums[..., :3] / (count + CITANCE_COUNT_OFFSET))
 
 
 class PooledRouge(OfficialRouge):
@@ -539,10 +567,10 @@ class PooledRouge(OfficialRouge):
     references uses all references (`-f A`).
     """
 
-    citation = CITATION
+    citation = CL_SCISUMM_CITATION
     measures = {
-        "2": Measure("n", 2),
-        "su_star": Measure("s", UNLIMITED, with_words=True),
+        "2": RougeMeasure("n", 2),
+        "su_star": RougeMeasure("s", UNLIMITED_SKIP_DISTANCE, with_words=True),
     }
 
     def __init__(
@@ -572,17 +600,19 @@ class PooledRouge(OfficialRouge):
         }
 
     def instance_stats(
-        self, gold: Sequence[References | None], answers: Sequence[Any]
+        self, gold: Sequence[ReferenceTexts | None], answers: Sequence[Any]
     ) -> base.Floats:
         rows = [
             self._count_rouge_units(g, a) for g, a in zip(gold, answers, strict=True)
         ]
         return np.array(rows, dtype=np.float64).reshape(-1, 3)
 
-    def _count_rouge_units(self, gold: References | None, answer: Any) -> Counts:
-        references = gold.of_kind(self.kind) if gold else []
+    def _count_rouge_units(
+        self, gold: ReferenceTexts | None, answer: Any
+    ) -> RougeCounts:
+        references = gold.list_reference_texts_of_kind(self.kind) if gold else []
         if not references or answer is None or self.reading is None:
-            return NOTHING
+            return ZERO_COUNTS
         if self.kind is None:
             return self._count_against_references(references, answer)
         if self.end is None:
@@ -599,16 +629,18 @@ class PooledRouge(OfficialRouge):
 
     def _count_against_references(
         self, references: Sequence[Sequence[str | bytes]], answer: Any
-    ) -> Counts:
+    ) -> RougeCounts:
         assert self.reading is not None
         if self.measure.kind == "n":
-            return rouge155(
+            return count_as_rouge155(
                 references, answer.lines, [self.measure], reading=self.reading
             )[self.measure]
         peer = _flatten_words(self.reading, answer.lines)
         models = [_flatten_words(self.reading, reference) for reference in references]
-        by_reference = [skip_counts(model, peer, with_words=True) for model in models]
-        return Counts(*(sum(part) for part in zip(*by_reference, strict=True)))
+        by_reference = [
+            count_skip_bigrams(model, peer, with_words=True) for model in models
+        ]
+        return RougeCounts(*(sum(part) for part in zip(*by_reference, strict=True)))
 
     def denominators(self, rows: base.Floats) -> base.Floats:
         return {
@@ -621,8 +653,8 @@ class PooledRouge(OfficialRouge):
         if self.reading is None:
             return np.full(sums.shape[:-1], np.nan)
         model, peer, hits = (sums[..., column] for column in range(3))
-        return base.part_of_means(
-            self.part, base.ratio(hits, peer), base.ratio(hits, model)
+        return base.select_part_of_means(
+            self.part, base.divide_or_zero(hits, peer), base.divide_or_zero(hits, model)
         )
 
     def total(self, rows: base.Floats) -> float:
@@ -632,16 +664,16 @@ class PooledRouge(OfficialRouge):
         if len(rows) < 2 or self.reading is None:
             return super().total(rows)
         return round(
-            float(self.aggregate(bootstrap_weights(len(rows)) @ rows).mean()), 5
+            float(self.aggregate(draw_bootstrap_weights(len(rows)) @ rows).mean()), 5
         )
 
 
-def _flatten_words(reading: Reading, lines: Sequence[str | bytes]) -> list[str]:
+def _flatten_words(reading: WordSplitting, lines: Sequence[str | bytes]) -> list[str]:
     return [word for sentence in reading.sentences(lines) for word in sentence]
 
 
 @cache
-def bootstrap_weights(topics: int) -> base.Floats:
+def draw_bootstrap_weights(topics: int) -> base.Floats:
     """Return an array (1000, topics) with the frequency of each topic in each bootstrap
     sample of ROUGE-1.5.5.
 
@@ -649,8 +681,8 @@ def bootstrap_weights(topics: int) -> base.Floats:
     ``int(rand(n))``. Perl's random numbers come from the 48-bit generator of the C
     library.
     """
-    weights = np.zeros((RESAMPLES, topics))
-    for seed in range(RESAMPLES):
+    weights = np.zeros((NUMBER_OF_BOOTSTRAP_SAMPLES, topics))
+    for seed in range(NUMBER_OF_BOOTSTRAP_SAMPLES):
         state = (seed << 16) + 0x330E
         for _ in range(topics):
             state = (0x5DEECE66D * state + 0xB) & 0xFFFFFFFFFFFF
@@ -658,12 +690,12 @@ def bootstrap_weights(topics: int) -> base.Floats:
     return weights
 
 
-Places = NDArray[np.intp]
+WordPositions = NDArray[np.intp]
 
 
-def skip_counts(
+def count_skip_bigrams(
     model: Sequence[str], peer: Sequence[str], *, with_words: bool = False
-) -> Counts:
+) -> RougeCounts:
     """Count skip-bigrams of two texts as ROUGE-1.5.5 does. ``with_words`` also counts
     all single words except the last word of each text.
     """
@@ -689,12 +721,12 @@ def skip_counts(
         n * (n - 1) // 2 + (max(n - 1, 0) if with_words else 0)
         for n in (len(model), len(peer))
     ]
-    return Counts(totals[0], totals[1], hits)
+    return RougeCounts(totals[0], totals[1], hits)
 
 
 def _find_numbered_words(
     words: Sequence[str], number_of: dict[str, int]
-) -> tuple[Places, Places]:
+) -> tuple[WordPositions, WordPositions]:
     rows = [
         (index, number_of[word])
         for index, word in enumerate(words)
@@ -705,7 +737,7 @@ def _find_numbered_words(
 
 
 def _count_followers(
-    word: int, text: tuple[Places, Places], size: int
+    word: int, text: tuple[WordPositions, WordPositions], size: int
 ) -> NDArray[np.float64]:
     places, numbers = text
     before = np.searchsorted(places[numbers == word], places)

@@ -4,7 +4,7 @@ distributions by divergences.
 The official rules follow section 5 of the CiteBench paper (2023) and CiteBench's
 notebook on citation classification. For intents, CiteBench runs spaCy's rule-based
 sentencizer and joins a sentence that does not end in a full stop with the next
-sentence, without a space. For CORWA, CiteBench runs NLTK's Punkt and joins sentences
+sentence, without a space. For CORWA_SCHEME, CiteBench runs NLTK's Punkt and joins sentences
 with a space after abbreviations such as `e.g.`, which end no sentence. The splitter
 `rules` contains our own splitting rules for scholarly prose and needs no data. Unless
 the rule set is official, citation texts are split like the answers of positional
@@ -32,20 +32,27 @@ from scoring.metrics.base import (
     Metric,
     Parameters,
     Requirement,
-    looked_for,
+    find_requirement,
     quotient,
 )
 from tasks.types.base import OFFICIAL, Option, Options
 from tasks.types.citation_text import metrics as declared
-from tasks.types.citation_text.instances import CORWA, Instance, Prediction
-from tasks.types.positional_citations.sentences import RULES_IN_BLOCKS, sentences_of
-from tasks.types.problems import Unavailable, needed
-from tasks.types.text import punkt_name, punkt_sentences
+from tasks.types.citation_text.instances import (
+    CORWA_SCHEME,
+    CitationTextInstance,
+    PredictedCitationText,
+)
+from tasks.types.positional_citations.sentences import (
+    SPLITTING_RULES_2_PER_BLOCK,
+    split_into_claim_sentences,
+)
+from tasks.types.problems import SoftwareUnavailable, convert_to_unavailable
+from tasks.types.text import make_punkt_name, split_sentences_with_punkt
 
 #: Sentences with at most this many tokens are dropped.
-SHORT = 5
+MAX_TOKENS_OF_DROPPED_SENTENCE = 5
 #: CiteBench recognises only citation marks with one digit, so `[10]` is not a mark.
-ONE_DIGIT_MARK = re.compile(r"\[\d\]")
+ONE_DIGIT_MARK_PATTERN = re.compile(r"\[\d\]")
 _ABBREVIATION_ENDINGS = (" et.", " al.", "al.", "e.g.", "i.e.")
 _MAX_ABBREVIATION_CHARS = max(map(len, _ABBREVIATION_ENDINGS))
 #: The pattern matches at least 16 repetitions of a character that ends no sentence.
@@ -54,7 +61,7 @@ _REPEATED_PUNCTUATION_PATTERN = re.compile(r"([\"#-'(-,/:->@\[-`{-~-])\1{15,}$")
 _NON_ASCII_PATTERN = re.compile(r"[^\x00-\x7f]+")
 
 #: Each change of our splitting rules increases this version, which data sheets state.
-RULES = "citeboard-sentences-1"
+SPLITTING_RULES_VERSION = "citeboard-sentences-1"
 
 #: A full stop after these abbreviations never ends a sentence.
 _ABBREVIATIONS_NEVER_LAST = frozenset(
@@ -118,24 +125,24 @@ _SENTENCE_START_PATTERN = re.compile(
 )
 _NAME_INITIAL_PATTERN = re.compile(r"(?:^|[\s(.\-])[A-ZÀ-Þ]$")
 
-Splitter = Callable[[str], list[str]]
+SentenceSplitFunction = Callable[[str], list[str]]
 
 
-def by_rules(text: str) -> list[str]:
+def split_by_rules(text: str) -> list[str]:
     """Split a text into sentences by our rules, which treat a citation mark such as
-    `[0]` as an ordinary word. Rule sets that are not official use `sentences_of`
+    `[0]` as an ordinary word. Rule sets that are not official use `split_into_claim_sentences`
     instead of this function.
     """
-    return [text[start:end] for start, end in sentence_spans(text)]
+    return [text[start:end] for start, end in iterate_sentence_spans(text)]
 
 
-def by_sentencizer(text: str) -> list[str]:
+def split_by_sentencizer(text: str) -> list[str]:
     """Split a text into sentences as CiteBench does for intents. Raises Unavailable
     without spaCy.
     """
     sentences: list[list[str]] = []
     is_open = False
-    for span in _spacy_sentencizer()(text).sents:
+    for span in _load_spacy_sentencizer()(text).sents:
         if not is_open:
             sentences.append([])
         sentences[-1].append(span.text)
@@ -143,17 +150,17 @@ def by_sentencizer(text: str) -> list[str]:
     return ["".join(pieces) for pieces in sentences]
 
 
-def by_punkt(text: str) -> list[str]:
-    """Split a text into sentences as CiteBench does for CORWA, which keeps only ASCII
+def split_by_punkt(text: str) -> list[str]:
+    """Split a text into sentences as CiteBench does for CORWA_SCHEME, which keeps only ASCII
     characters.
     """
     return [
         _NON_ASCII_PATTERN.sub("", sentence)
-        for sentence in glued(punkt_sentences(text))
+        for sentence in join_after_abbreviations(split_sentences_with_punkt(text))
     ]
 
 
-def glued(sentences: Sequence[str]) -> list[str]:
+def join_after_abbreviations(sentences: Sequence[str]) -> list[str]:
     groups: list[list[str]] = []
     end = ""
     for sentence in sentences:
@@ -166,62 +173,64 @@ def glued(sentences: Sequence[str]) -> list[str]:
     return [" ".join(pieces) for pieces in groups]
 
 
-SPLITTERS: dict[str, Splitter] = {
-    "rules": by_rules,
+SPLITTER_BY_NAME: dict[str, SentenceSplitFunction] = {
+    "rules": split_by_rules,
     #: Rule sets that are not official use this splitter.
-    "blocks": sentences_of,
-    "sentencizer": by_sentencizer,
-    "punkt": by_punkt,
+    "blocks": split_into_claim_sentences,
+    "sentencizer": split_by_sentencizer,
+    "punkt": split_by_punkt,
 }
 
 
-def splitter_name(option: str) -> str:
+def format_splitter_name(option: str) -> str:
     """Return the sentence splitter's name in metric signatures, which is the version of
     our rules, or a package and its version.
     """
     if option == "rules":
-        return RULES
+        return SPLITTING_RULES_VERSION
     if option == "blocks":
-        return RULES_IN_BLOCKS
+        return SPLITTING_RULES_2_PER_BLOCK
     if option == "punkt":
-        return punkt_name()
+        return make_punkt_name()
     try:
         return f"{option}-spacy-{version('spacy')}"
     except ModuleNotFoundError:
         return f"{option}-spacy-missing"
 
 
-def counted_sentences(
+def split_into_counted_sentences(
     text: str, splitter: str, *, marked_only: bool = False
 ) -> list[str]:
     """Return the sentences of more than five tokens. If ``marked_only`` is True, return
     only sentences with a citation mark of one digit.
     """
     long = [
-        sentence for sentence in SPLITTERS[splitter](text) if tokens(sentence) > SHORT
+        sentence
+        for sentence in SPLITTER_BY_NAME[splitter](text)
+        if count_tokens(sentence) > MAX_TOKENS_OF_DROPPED_SENTENCE
     ]
     return (
-        [sentence for sentence in long if ONE_DIGIT_MARK.search(sentence)]
+        [sentence for sentence in long if ONE_DIGIT_MARK_PATTERN.search(sentence)]
         if marked_only
         else long
     )
 
 
-def tokens(sentence: str) -> int:
+def count_tokens(sentence: str) -> int:
     """Count the Penn Treebank tokens of a sentence, as NLTK does."""
-    return len(_nltk_tokenizer().tokenize(sentence))
+    return len(_load_nltk_tokenizer().tokenize(sentence))
 
 
 @cache
-def _nltk_tokenizer() -> Any:
+def _load_nltk_tokenizer() -> Any:
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
     return NLTKWordTokenizer()
 
 
 @cache
-def _spacy_sentencizer() -> Any:
-    with needed(
+def _load_spacy_sentencizer() -> Any:
+    with convert_to_unavailable(
         "spaCy is not installed, which discourse_sentences=sentencizer needs; `make models` installs it"
     ):
         import spacy
@@ -236,7 +245,7 @@ def _spacy_sentencizer() -> Any:
     return pipeline
 
 
-def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
+def iterate_sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     """Yield the start and end of each sentence, without surrounding whitespace.
 
     Callers replace citation marks by the character U+E000. A citation mark directly
@@ -245,9 +254,9 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     for mark in _SENTENCE_END_PATTERN.finditer(text):
         if mark.end() == len(text) or _is_sentence_end(text, start, mark):
-            yield from _trimmed_spans(text, start, mark.end())
+            yield from _iterate_trimmed_spans(text, start, mark.end())
             start = mark.end()
-    yield from _trimmed_spans(text, start, len(text))
+    yield from _iterate_trimmed_spans(text, start, len(text))
 
 
 def _is_sentence_end(text: str, start: int, mark: re.Match[str]) -> bool:
@@ -266,29 +275,33 @@ def _is_sentence_end(text: str, start: int, mark: re.Match[str]) -> bool:
     )
 
 
-def _trimmed_spans(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+def _iterate_trimmed_spans(
+    text: str, start: int, end: int
+) -> Iterator[tuple[int, int]]:
     if inner := text[start:end].strip():
         start = text.index(inner, start)
         yield start, start + len(inner)
 
 
-FORMAT = "citeboard-tagger-1"
-MODEL, MANIFEST = "model.npz", "manifest.json"
+TAGGER_FORMAT = "citeboard-tagger-1"
+TAGGER_MODEL_FILE, TAGGER_MANIFEST_FILE = "model.npz", "manifest.json"
 #: The classifier's features are words, pairs of words, and 2 to 5 characters in a word.
-BLOCKS: Mapping[str, Mapping[str, Any]] = {
+VECTORIZER_SETTINGS_BY_BLOCK: Mapping[str, Mapping[str, Any]] = {
     "words": {"analyzer": "word", "ngram_range": (1, 2), "sublinear_tf": True},
     "characters": {"analyzer": "char_wb", "ngram_range": (2, 5), "sublinear_tf": True},
 }
 #: The tagger labels this number of sentences at once.
-BATCH = 4096
+SENTENCES_PER_BATCH = 4096
 #: Folders of the bundled taggers, keyed by the taggers' names in options.
-SHIPPED = {
-    declared.ACL_ARC: Path(__file__).resolve().parent / "taggers" / declared.ACL_ARC
+BUNDLED_TAGGER_FOLDERS = {
+    declared.ACL_ARC_TAGGER: Path(__file__).resolve().parent
+    / "taggers"
+    / declared.ACL_ARC_TAGGER
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tagger:
+class SentenceTagger:
     """A sentence classifier with TF-IDF features of words and characters and logistic
     regression, stored without pickle.
 
@@ -313,8 +326,8 @@ class Tagger:
         from scipy.sparse import hstack
 
         tags: list[str] = []
-        for start in range(0, len(sentences), BATCH):
-            batch = sentences[start : start + BATCH]
+        for start in range(0, len(sentences), SENTENCES_PER_BATCH):
+            batch = sentences[start : start + SENTENCES_PER_BATCH]
             inputs = hstack(
                 [block.transform(batch) for block in self._vectorizers], format="csr"
             )
@@ -328,7 +341,7 @@ class Tagger:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         blocks = []
-        for name, settings in BLOCKS.items():
+        for name, settings in VECTORIZER_SETTINGS_BY_BLOCK.items():
             block = TfidfVectorizer(
                 vocabulary={term: index for index, term in enumerate(self.terms[name])},
                 **settings,
@@ -340,13 +353,13 @@ class Tagger:
     @cached_property
     def digest(self) -> str:
         """Return the SHA-256 digest of the classifier's labels and arrays."""
-        digest = hashlib.sha256(FORMAT.encode())
-        for name, array in sorted(self._parameter_arrays().items()):
+        digest = hashlib.sha256(TAGGER_FORMAT.encode())
+        for name, array in sorted(self._collect_parameter_arrays().items()):
             digest.update(f"{name} {array.dtype.str} {array.shape}\n".encode())
             digest.update(np.ascontiguousarray(array).tobytes())
         return digest.hexdigest()
 
-    def _parameter_arrays(self) -> dict[str, NDArray[Any]]:
+    def _collect_parameter_arrays(self) -> dict[str, NDArray[Any]]:
         return {
             "labels": _pack_texts(self.labels),
             "weights": self.weights,
@@ -363,57 +376,60 @@ class Tagger:
         `manifest.json`.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        with (folder / MODEL).open("wb") as file:
-            np.savez_compressed(file, **self._parameter_arrays())  # type: ignore[arg-type]
+        with (folder / TAGGER_MODEL_FILE).open("wb") as file:
+            np.savez_compressed(file, **self._collect_parameter_arrays())  # type: ignore[arg-type]
         manifest = {
-            "format": FORMAT,
+            "format": TAGGER_FORMAT,
             "sha256": self.digest,
             "labels": list(self.labels),
             **description,
         }
-        (folder / MANIFEST).write_text(
+        (folder / TAGGER_MANIFEST_FILE).write_text(
             json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
         )
 
     @classmethod
-    def load(cls, folder: Path) -> "Tagger":
+    def load(cls, folder: Path) -> "SentenceTagger":
         """Load a tagger. Raises Unavailable if the folder has no tagger, or if the
         tagger's digest differs from the manifest.
         """
         try:
-            manifest = json.loads((folder / MANIFEST).read_text())
-            with np.load(folder / MODEL) as kept:
+            manifest = json.loads((folder / TAGGER_MANIFEST_FILE).read_text())
+            with np.load(folder / TAGGER_MODEL_FILE) as kept:
                 tagger = cls(
                     labels=_unpack_texts(kept["labels"]),
                     terms={
-                        name: _unpack_texts(kept[f"terms:{name}"]) for name in BLOCKS
+                        name: _unpack_texts(kept[f"terms:{name}"])
+                        for name in VECTORIZER_SETTINGS_BY_BLOCK
                     },
                     idf={
                         name: _require_finite_floats(kept[f"idf:{name}"])
-                        for name in BLOCKS
+                        for name in VECTORIZER_SETTINGS_BY_BLOCK
                     },
                     weights=_require_finite_floats(kept["weights"]),
                     intercepts=_require_finite_floats(kept["intercepts"]),
                 )
             _require_complete_tagger(tagger)
         except FileNotFoundError as missing:
-            raise Unavailable(
-                f"there is no tagger in {folder}: {MANIFEST} or {MODEL} is missing"
+            raise SoftwareUnavailable(
+                f"there is no tagger in {folder}: {TAGGER_MANIFEST_FILE} or {TAGGER_MODEL_FILE} is missing"
             ) from missing
         except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as broken:
-            raise Unavailable(
+            raise SoftwareUnavailable(
                 f"the tagger in {folder} cannot be read: {broken}"
             ) from broken
-        if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-            raise Unavailable(f"{folder / MANIFEST} does not say format {FORMAT}")
+        if not isinstance(manifest, dict) or manifest.get("format") != TAGGER_FORMAT:
+            raise SoftwareUnavailable(
+                f"{folder / TAGGER_MANIFEST_FILE} does not say format {TAGGER_FORMAT}"
+            )
         if manifest.get("sha256") != tagger.digest:
-            raise Unavailable(
+            raise SoftwareUnavailable(
                 f"the tagger in {folder} is not the one of its manifest: the digests differ"
             )
         return tagger
 
 
-def _require_complete_tagger(tagger: Tagger) -> None:
+def _require_complete_tagger(tagger: SentenceTagger) -> None:
     faults: list[str] = []
     labels, terms = len(tagger.labels), sum(map(len, tagger.terms.values()))
     rows = 1 if labels == 2 else labels
@@ -453,7 +469,7 @@ def _require_finite_floats(array: NDArray[Any]) -> Floats:
     return array
 
 
-class Text(Protocol):
+class TextWithLabels(Protocol):
     """The text of a gold target or of a prediction, with the sentence labels that its
     file supplies for some label schemes.
     """
@@ -466,7 +482,7 @@ class Text(Protocol):
 
 
 @dataclass(frozen=True)
-class Labelling:
+class LabellingScheme:
     """The sentence labels of one scheme, such as citation intents, under a task's
     options.
 
@@ -479,31 +495,31 @@ class Labelling:
     is_official: bool = False
 
     def __post_init__(self) -> None:
-        declared.label_set(self.scheme, self.options)
+        declared.parse_label_set(self.scheme, self.options)
 
-    def _value_of_option(self, option: Option) -> str:
+    def _read_option(self, option: Option) -> str:
         return self.options.get(option.name, option.default)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        return declared.label_set(self.scheme, self.options)
+        return declared.parse_label_set(self.scheme, self.options)
 
     @property
-    def treatment(self) -> str:
+    def sentence_selection_rule(self) -> str:
         """Return the name of the rule that selects sentences. Official rules always use
         CiteBench's selection of sentences.
         """
         return (
-            declared.ORIGINAL
+            declared.ORIGINAL_DIVERGENCE
             if self.is_official
-            else self._value_of_option(declared.TREATMENT)
+            else self._read_option(declared.DIVERGENCE_OPTION)
         )
 
     @property
-    def splitter(self) -> str:
-        chosen = self._value_of_option(declared.SENTENCES)
-        if chosen == declared.AUTO:
-            is_corwa = self.scheme == CORWA
+    def splitter_option(self) -> str:
+        chosen = self._read_option(declared.SENTENCE_SPLITTER_OPTION)
+        if chosen == declared.AUTOMATIC_SPLITTER:
+            is_corwa = self.scheme == CORWA_SCHEME
             chosen = "punkt" if self.is_official and is_corwa else "rules"
         return "blocks" if chosen == "rules" and not self.is_official else chosen
 
@@ -512,22 +528,27 @@ class Labelling:
         """Return the folder of the sentence tagger, or an empty text if the options
         name no tagger.
         """
-        value = self._value_of_option(declared.TAGGERS[self.scheme])
-        return str(SHIPPED.get(value, value))
+        value = self._read_option(declared.TAGGER_OPTIONS[self.scheme])
+        return str(BUNDLED_TAGGER_FOLDERS.get(value, value))
 
     @property
-    def is_shipped(self) -> bool:
-        return self._value_of_option(declared.TAGGERS[self.scheme]) in SHIPPED
+    def has_bundled_tagger(self) -> bool:
+        return (
+            self._read_option(declared.TAGGER_OPTIONS[self.scheme])
+            in BUNDLED_TAGGER_FOLDERS
+        )
 
     @cached_property
-    def tagger(self) -> Tagger | None:
+    def tagger(self) -> SentenceTagger | None:
         """Return the sentence tagger, or None if no folder is set. Raises Unavailable."""
         if not self.folder:
             return None
-        loaded = Tagger.load(Path(self.folder))
+        loaded = SentenceTagger.load(Path(self.folder))
         if further := sorted(set(loaded.labels) - set(self.labels)):
             message = f"the {self.scheme} tagger gives {', '.join(further)}"
-            raise Unavailable(f"{message}, which {self.scheme}_labels does not list")
+            raise SoftwareUnavailable(
+                f"{message}, which {self.scheme}_labels does not list"
+            )
         return loaded
 
     @property
@@ -539,11 +560,11 @@ class Labelling:
         digest = hashlib.sha256(",".join(self.labels).encode()).hexdigest()[:8]
         return {
             "labels": f"{len(self.labels)}-{digest}",
-            "labelled": self._value_of_option(declared.LABELS),
-            "sentences": splitter_name(self.splitter),
+            "labelled": self._read_option(declared.LABEL_SOURCE_OPTION),
+            "sentences": format_splitter_name(self.splitter_option),
             "short": "dropped",
             "tagger": tagger.digest[:12] if tagger else "none",
-            "treatment": self.treatment,
+            "treatment": self.sentence_selection_rule,
         }
 
     @property
@@ -551,24 +572,29 @@ class Labelling:
         return ("nltk", "scikit-learn") if self.folder else ()
 
     def labelled(
-        self, texts: Sequence[Text | None], *, is_gold: bool
-    ) -> "list[Labelled | None]":
-        marked_only = is_gold and self.treatment == declared.ORIGINAL
-        tagged: list[Labelled | None] = [None] * len(texts)
+        self, texts: Sequence[TextWithLabels | None], *, is_gold: bool
+    ) -> "list[SentenceLabels | None]":
+        marked_only = (
+            is_gold and self.sentence_selection_rule == declared.ORIGINAL_DIVERGENCE
+        )
+        tagged: list[SentenceLabels | None] = [None] * len(texts)
         to_tag: dict[int, list[str]] = {}
         for place, text in enumerate(texts):
             if text is None:
                 continue
             if (
-                self._value_of_option(declared.LABELS) == declared.SUPPLIED
+                self._read_option(declared.LABEL_SOURCE_OPTION)
+                == declared.SUPPLIED_LABELS
                 and self.scheme in text.labels
             ):
-                tagged[place] = Labelled(text.labels[self.scheme], Source.SUPPLIED)
+                tagged[place] = SentenceLabels(
+                    text.labels[self.scheme], LabelSource.SUPPLIED
+                )
             elif self.tagger is None:
-                tagged[place] = Labelled((), Source.NOBODY)
+                tagged[place] = SentenceLabels((), LabelSource.NOBODY)
             else:
-                to_tag[place] = counted_sentences(
-                    text.text, self.splitter, marked_only=marked_only
+                to_tag[place] = split_into_counted_sentences(
+                    text.text, self.splitter_option, marked_only=marked_only
                 )
         if self.tagger is not None:
             tags = iter(
@@ -577,11 +603,13 @@ class Labelling:
                 )
             )
             for place, sentences in to_tag.items():
-                tagged[place] = Labelled([next(tags) for _ in sentences], Source.TAGGED)
+                tagged[place] = SentenceLabels(
+                    [next(tags) for _ in sentences], LabelSource.TAGGED
+                )
         return tagged
 
 
-class Source(IntEnum):
+class LabelSource(IntEnum):
     """The source of the labels of a text."""
 
     SUPPLIED = 0
@@ -589,24 +617,24 @@ class Source(IntEnum):
     NOBODY = 2
 
 
-SIDES = ("run", "gold")
-RUN, GOLD = range(2)
+SIDE_NAMES = ("run", "gold")
+RUN_SIDE, GOLD = range(2)
 #: The last matrix columns count the texts of run and gold by source of the labels.
-TAIL = len(SIDES) * len(Source)
+SOURCE_COUNT_COLUMNS = len(SIDE_NAMES) * len(LabelSource)
 
 
 @dataclass(frozen=True)
-class Labelled:
+class SentenceLabels:
     """The labels of a text's sentences, in any order, and their source."""
 
     labels: Sequence[str]
-    source: Source
+    source: LabelSource
 
 
-def count_matrix(
+def build_label_count_matrix(
     labels: Sequence[str],
     datasets: Sequence[str],
-    sides: Sequence[tuple[Labelled | None, Labelled | None]],
+    sides: Sequence[tuple[SentenceLabels | None, SentenceLabels | None]],
 ) -> Floats:
     """Return an array (n, D·2·(L+1) + 6) with the label counts of n instances, for D
     data sets and L labels.
@@ -617,8 +645,8 @@ def count_matrix(
     names = list(dict.fromkeys(datasets))
     column = {label: index for index, label in enumerate(labels)}
     width = len(labels) + 1
-    counts = np.zeros((len(datasets), max(1, len(names)), len(SIDES), width))
-    tail = np.zeros((len(datasets), len(SIDES), len(Source)))
+    counts = np.zeros((len(datasets), max(1, len(names)), len(SIDE_NAMES), width))
+    tail = np.zeros((len(datasets), len(SIDE_NAMES), len(LabelSource)))
     for row, (dataset, texts) in enumerate(zip(datasets, sides, strict=True)):
         for side, text in enumerate(texts):
             if text is None:
@@ -633,30 +661,36 @@ def count_matrix(
     )
 
 
-def label_counts(sums: Floats, labels: int) -> Floats:
+def reshape_label_counts(sums: Floats, labels: int) -> Floats:
     """Reshape (…, k) sums of rows to (…, D, 2, L+1) counts by data set, by run or gold,
     and by label.
     """
-    return sums[..., :-TAIL].reshape(*sums.shape[:-1], -1, len(SIDES), labels + 1)
+    return sums[..., :-SOURCE_COUNT_COLUMNS].reshape(
+        *sums.shape[:-1], -1, len(SIDE_NAMES), labels + 1
+    )
 
 
-def text_counts(stats: Floats) -> Mapping[tuple[str, Source], int]:
+def count_texts_by_source(stats: Floats) -> Mapping[tuple[str, LabelSource], int]:
     """Count the texts of run and gold for each source of labels, from an (n, k)
     matrix.
     """
-    tail = stats[:, -TAIL:].sum(axis=0).reshape(len(SIDES), len(Source))
+    tail = (
+        stats[:, -SOURCE_COUNT_COLUMNS:]
+        .sum(axis=0)
+        .reshape(len(SIDE_NAMES), len(LabelSource))
+    )
     return {
         (side, source): int(tail[index, source])
-        for index, side in enumerate(SIDES)
-        for source in Source
+        for index, side in enumerate(SIDE_NAMES)
+        for source in LabelSource
     }
 
 
 #: Names of the notes that state the number of texts for each source of labels.
 _NOTE_NAMES_BY_SOURCE = {
-    Source.SUPPLIED: "texts_of_the_{side}_with_{scheme}_labels_of_their_own",
-    Source.TAGGED: "texts_of_the_{side}_with_{scheme}_labels_of_the_tagger",
-    Source.NOBODY: "texts_of_the_{side}_without_{scheme}_labels",
+    LabelSource.SUPPLIED: "texts_of_the_{side}_with_{scheme}_labels_of_their_own",
+    LabelSource.TAGGED: "texts_of_the_{side}_with_{scheme}_labels_of_the_tagger",
+    LabelSource.NOBODY: "texts_of_the_{side}_without_{scheme}_labels",
 }
 
 
@@ -683,7 +717,7 @@ class Divergence(Metric):
         super().__init__(name, rules)
         self.scheme = scheme
         self.statistic = f"discourse_{scheme}"
-        self.labelling = Labelling(scheme, options, rules == OFFICIAL)
+        self.labelling = LabellingScheme(scheme, options, rules == OFFICIAL)
         self.packages = self.labelling.packages
 
     @property
@@ -695,7 +729,7 @@ class Divergence(Metric):
         """Return True for a tagger that is not bundled and may load slowly. The bundled
         tagger loads within a second.
         """
-        return bool(self.labelling.folder) and not self.labelling.is_shipped
+        return bool(self.labelling.folder) and not self.labelling.has_bundled_tagger
 
     def requirements(self) -> Sequence[Requirement]:
         folder = self.labelling.folder
@@ -703,15 +737,17 @@ class Divergence(Metric):
             return ()
         kind = f"{self.scheme} tagger"
         return (
-            looked_for(
+            find_requirement(
                 kind, folder, lambda: (folder, self.labelling.parameters["tagger"])
             ),
         )
 
     def instance_stats(
-        self, gold: Sequence[Instance | None], answers: Sequence[Prediction | None]
+        self,
+        gold: Sequence[CitationTextInstance | None],
+        answers: Sequence[PredictedCitationText | None],
     ) -> Floats:
-        """Return the matrix of `count_matrix`, an array (n, D·2·(L+1) + 6). Answers
+        """Return the matrix of `build_label_count_matrix`, an array (n, D·2·(L+1) + 6). Answers
         without gold are excluded.
         """
         paired = [
@@ -726,13 +762,13 @@ class Divergence(Metric):
         datasets = [
             gold_answer.dataset if gold_answer else first for gold_answer in gold
         ]
-        return count_matrix(self.labelling.labels, datasets, list(sides))
+        return build_label_count_matrix(self.labelling.labels, datasets, list(sides))
 
     def notes(self, stats: Floats) -> Mapping[str, int]:
         """Count the texts of run and gold with supplied labels, with labels of the
         tagger, and without labels.
         """
-        counts = text_counts(stats).items()
+        counts = count_texts_by_source(stats).items()
         return {
             _NOTE_NAMES_BY_SOURCE[by].format(side=side, scheme=self.scheme): count
             for (side, by), count in counts
@@ -742,14 +778,17 @@ class Divergence(Metric):
         """Return (…, D, 2, L+1) counts of labels by data set, by run or gold, and by
         label.
         """
-        return label_counts(sums, len(self.labelling.labels))
+        return reshape_label_counts(sums, len(self.labelling.labels))
 
     def denominators(self, rows: Floats) -> Floats:
         return np.asarray(self.counts(rows).sum(axis=(-3, -2, -1)))
 
     def aggregate(self, sums: Floats) -> Floats:
         counts = self.counts(sums).sum(axis=-3)
-        return divergence(shares(counts[..., RUN, :]), shares(counts[..., GOLD, :]))
+        return compute_kl_divergence(
+            compute_label_shares(counts[..., RUN_SIDE, :]),
+            compute_label_shares(counts[..., GOLD, :]),
+        )
 
 
 class SmoothedDivergence(Divergence):
@@ -765,10 +804,10 @@ class SmoothedDivergence(Divergence):
 
     def aggregate(self, sums: Floats) -> Floats:
         counts = self.counts(sums).sum(axis=-3)
-        smoothed = shares(
+        smoothed = compute_label_shares(
             np.where(counts.sum(axis=-1, keepdims=True) > 0, counts + 0.5, 0.0)
         )
-        return divergence(smoothed[..., RUN, :], smoothed[..., GOLD, :])
+        return compute_kl_divergence(smoothed[..., RUN_SIDE, :], smoothed[..., GOLD, :])
 
 
 class SuppliedDivergence(Divergence):
@@ -784,8 +823,8 @@ class SuppliedDivergence(Divergence):
     def __init__(self, name: str, rules: str, *, scheme: str, options: Options) -> None:
         options = {
             **options,
-            declared.LABELS.name: declared.SUPPLIED,
-            declared.TAGGERS[scheme].name: "",
+            declared.LABEL_SOURCE_OPTION.name: declared.SUPPLIED_LABELS,
+            declared.TAGGER_OPTIONS[scheme].name: "",
         }
         super().__init__(name, rules, scheme=scheme, options=options)
         self.statistic = f"supplied_{scheme}"
@@ -809,7 +848,9 @@ class PublishedDivergence(Divergence):
 
     def aggregate(self, sums: Floats) -> Floats:
         counts = self.counts(sums)
-        values = published_divergence(counts[..., RUN, :], counts[..., GOLD, :])
+        values = compute_published_divergence(
+            counts[..., RUN_SIDE, :], counts[..., GOLD, :]
+        )
         is_known = ~np.isnan(values)
         return quotient(
             np.where(is_known, values, 0.0).sum(axis=-1), is_known.sum(axis=-1)
@@ -817,17 +858,20 @@ class PublishedDivergence(Divergence):
 
     def of_class(self, sums: Floats, whole: Floats) -> Floats:
         gold = self.counts(sums)[..., GOLD, :].sum(axis=-2)
-        return divergence(macro_average(self.counts(whole)[..., RUN, :]), shares(gold))
+        return compute_kl_divergence(
+            compute_macro_average(self.counts(whole)[..., RUN_SIDE, :]),
+            compute_label_shares(gold),
+        )
 
 
-def shares(counts: Floats) -> Floats:
+def compute_label_shares(counts: Floats) -> Floats:
     """Return (…, L) counts of labels divided by the sum of the counts, or NaN if the
     sum is 0.
     """
     return quotient(counts, counts.sum(axis=-1, keepdims=True))
 
 
-def divergence(p: Floats, q: Floats) -> Floats:
+def compute_kl_divergence(p: Floats, q: Floats) -> Floats:
     """Return KL(P || Q) in nats over the last axis of (…, L) shares, or NaN if P or Q
     is undefined.
     """
@@ -838,22 +882,24 @@ def divergence(p: Floats, q: Floats) -> Floats:
         return np.asarray(np.where(p == 0, 0.0, p * np.log(p / q)).sum(axis=-1))
 
 
-def macro_average(counts: Floats) -> Floats:
+def compute_macro_average(counts: Floats) -> Floats:
     """Return the mean of the data sets' label shares, an array (…, L), from (…, D, L)
     counts of labels. A data set without labels contributes zeros to the mean.
 
     The mean is NaN if all data sets are empty.
     """
-    share = shares(counts)
+    share = compute_label_shares(counts)
     is_empty = np.asarray(np.isnan(share).any(axis=-1))
     mean = np.where(is_empty[..., None], 0.0, share).mean(axis=-2)
     return np.where(np.asarray(is_empty.all(axis=-1))[..., None], np.nan, mean)
 
 
-def published_divergence(system: Floats, gold: Floats) -> Floats:
+def compute_published_divergence(system: Floats, gold: Floats) -> Floats:
     """Return an array (…, D) with the divergence of the system's macro average from the
     gold of each data set, as CiteBench computes it.
 
     ``system`` and ``gold`` are (…, D, L) counts of labels.
     """
-    return divergence(macro_average(system)[..., None, :], shares(gold))
+    return compute_kl_divergence(
+        compute_macro_average(system)[..., None, :], compute_label_shares(gold)
+    )

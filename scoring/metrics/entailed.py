@@ -18,39 +18,46 @@ from scoring.metrics.base import (
     Metric,
     Parameters,
     Requirement,
-    harmonic_mean,
+    compute_harmonic_mean,
     quotient,
 )
 from scoring.metrics.entailment import (
-    Case,
-    Judge,
-    Verdict,
-    Watched,
-    deciders,
-    judge_of,
-    judged,
-    passage_text,
+    CitedClaim,
+    ClaimVerdict,
+    EntailmentJudge,
+    RecordingJudge,
+    build_entailment_judge,
+    decide_claims,
+    format_passage,
+    list_judge_requirements,
 )
 from tasks.types.base import OFFICIAL, Options
-from tasks.types.citation_text.instances import Instance, Prediction
-from tasks.types.positional_citations.options import (
-    LABELS,
-    MODEL,
-    chosen_splitter,
-    entailment_source,
+from tasks.types.citation_text.instances import (
+    CitationTextInstance,
+    PredictedCitationText,
 )
-from tasks.types.positional_citations.questions import Part, Question, Response
+from tasks.types.positional_citations.options import (
+    LABEL_FILE_SOURCE,
+    MODEL_SOURCE,
+    choose_splitter,
+    parse_entailment_source,
+)
+from tasks.types.positional_citations.questions import (
+    AnswerRow,
+    QuestionWithPassages,
+    WholeAnswerRow,
+)
 from tasks.types.positional_citations.sentences import (
-    SPLITTERS,
-    first_line,
-    sentences_of,
-    splitter_name,
-    without_marks,
+    SENTENCE_SPLITTERS_BY_NAME,
+    get_first_line,
+    make_splitter_name,
+    remove_marks_like_alce,
+    split_into_claim_sentences,
 )
 
 RECALL, PRECISION, F1 = "recall", "precision", "f1"
 #: The matrix columns `recall` and `precision_per_claim` share one weight column.
-COLUMNS = (
+CLAIM_MATRIX_COLUMNS = (
     "recall",
     "recall_weight",
     "precision",
@@ -59,9 +66,9 @@ COLUMNS = (
     "pending_claims",
     "pending_pairs",
 )
-PLACES = {name: index for index, name in enumerate(COLUMNS)}
+COLUMN_INDEX_BY_NAME = {name: index for index, name in enumerate(CLAIM_MATRIX_COLUMNS)}
 #: The metric `Consistency` splits citation texts by the splitter with this name.
-SPLITTER = "rules"
+CONSISTENCY_SPLITTER = "rules"
 
 
 class CitationMetric(Metric):
@@ -91,11 +98,11 @@ class CitationMetric(Metric):
         super().__init__(name, rules)
         self.options, self.part, self.per_claim = options, part, per_claim
         self.is_official = rules == OFFICIAL
-        entailment_source(options)
+        parse_entailment_source(options)
 
     @property
-    def judge(self) -> Judge:
-        return judge_of(self.options)
+    def judge(self) -> EntailmentJudge:
+        return build_entailment_judge(self.options)
 
     @property
     def parameters(self) -> Parameters:
@@ -104,8 +111,8 @@ class CitationMetric(Metric):
             if self.part == RECALL
             else {"precision": "per-claim" if self.per_claim else "per-mark"}
         )
-        splitter = splitter_name(
-            chosen_splitter(self.options, is_official=self.is_official),
+        splitter = make_splitter_name(
+            choose_splitter(self.options, is_official=self.is_official),
             is_official=self.is_official,
         )
         return {
@@ -117,13 +124,15 @@ class CitationMetric(Metric):
 
     @property
     def needs_model(self) -> bool:
-        return entailment_source(self.options)[0] == MODEL
+        return parse_entailment_source(self.options)[0] == MODEL_SOURCE
 
     def requirements(self) -> Sequence[Requirement]:
-        return deciders(self.options)
+        return list_judge_requirements(self.options)
 
     @abstractmethod
-    def cases(self, gold: Sequence[Any], answers: Sequence[Any]) -> list[Case]:
+    def build_cases(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> list[CitedClaim]:
         """Return the claims with passages that the entailment judge decides, in the
         order of the matrix rows.
         """
@@ -131,10 +140,10 @@ class CitationMetric(Metric):
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
     ) -> Mapping[tuple[str, ...], bool] | None:
-        if entailment_source(self.options)[0] != LABELS:
+        if parse_entailment_source(self.options)[0] != LABEL_FILE_SOURCE:
             return None
-        watched = Watched(self.judge)
-        judged(self.cases(gold, answers), watched)
+        watched = RecordingJudge(self.judge)
+        decide_claims(self.build_cases(gold, answers), watched)
         return {
             pair.key: answer
             for pair, answer in watched.answers.items()
@@ -144,21 +153,23 @@ class CitationMetric(Metric):
     def notes(self, stats: Floats) -> Mapping[str, int]:
         return {
             f"pending_pairs_{self.statistic}": int(
-                stats[:, PLACES["pending_pairs"]].sum()
+                stats[:, COLUMN_INDEX_BY_NAME["pending_pairs"]].sum()
             )
         }
 
     def denominators(self, rows: Floats) -> Floats:
         recall, precision = (
-            rows[:, PLACES["recall_weight"]],
-            rows[:, PLACES["precision_weight"]],
+            rows[:, COLUMN_INDEX_BY_NAME["recall_weight"]],
+            rows[:, COLUMN_INDEX_BY_NAME["precision_weight"]],
         )
         if self.part == RECALL or self.per_claim:
             return recall
         return precision if self.part == PRECISION else recall + precision
 
     def aggregate(self, sums: Floats) -> Floats:
-        column = {name: sums[..., place] for name, place in PLACES.items()}
+        column = {
+            name: sums[..., place] for name, place in COLUMN_INDEX_BY_NAME.items()
+        }
         recall = quotient(column["recall"], column["recall_weight"])
         recall = np.where(column["pending_claims"] > 0, np.nan, recall)
         if self.part == RECALL:
@@ -169,20 +180,26 @@ class CitationMetric(Metric):
             precision = quotient(column["precision"], column["precision_weight"])
         precision = np.where(column["pending_pairs"] > 0, np.nan, precision)
         return self.scale * (
-            precision if self.part == PRECISION else harmonic_mean(precision, recall)
+            precision
+            if self.part == PRECISION
+            else compute_harmonic_mean(precision, recall)
         )
 
 
-def case_of(question: Question, hypothesis: str, marks: Iterable[int]) -> Case:
+def build_case(
+    question: QuestionWithPassages, hypothesis: str, marks: Iterable[int]
+) -> CitedClaim:
     """Return the claim and the cited passages that the entailment judge gets. As in
     released programs, citation mark 0 refers to the last passage (index -1).
     """
-    return Case(
-        hypothesis, tuple(passage_text(question.passages[mark - 1]) for mark in marks)
+    return CitedClaim(
+        hypothesis, tuple(format_passage(question.passages[mark - 1]) for mark in marks)
     )
 
 
-def row(verdict: Verdict, *, claims: int, marks: int) -> dict[str, float]:
+def build_claim_row(
+    verdict: ClaimVerdict, *, claims: int, marks: int
+) -> dict[str, float]:
     """Return the values of one claim of a response for the columns of the matrix."""
     of_claim = len(verdict.credits)
     return {
@@ -196,16 +213,16 @@ def row(verdict: Verdict, *, claims: int, marks: int) -> dict[str, float]:
     }
 
 
-def matrix(rows: Sequence[Mapping[str, float]]) -> Floats:
-    """Return the claims' rows as a matrix with the columns ``COLUMNS``. Missing values
+def build_claim_matrix(rows: Sequence[Mapping[str, float]]) -> Floats:
+    """Return the claims' rows as a matrix with the columns ``CLAIM_MATRIX_COLUMNS``. Missing values
     are 0.
     """
-    ordered = [[row.get(name, 0.0) for name in COLUMNS] for row in rows]
-    return np.array(ordered, float).reshape(-1, len(COLUMNS))
+    ordered = [[row.get(name, 0.0) for name in CLAIM_MATRIX_COLUMNS] for row in rows]
+    return np.array(ordered, float).reshape(-1, len(CLAIM_MATRIX_COLUMNS))
 
 
-def described(
-    text: str, marks: Sequence[int], verdict: Verdict | None
+def describe_claim(
+    text: str, marks: Sequence[int], verdict: ClaimVerdict | None
 ) -> dict[str, Any]:
     """Return the JSON description of a claim for pages. A claim without citation marks,
     or with an invalid mark, has no verdict.
@@ -231,7 +248,7 @@ class ShareEntailed(CitationMetric):
         return {"entailment": self.judge.name, **self.fixed}
 
     @abstractmethod
-    def asked(self, gold: Any, answer: Any) -> list[Case]:
+    def asked(self, gold: Any, answer: Any) -> list[CitedClaim]:
         """Return the pairs of premises and hypotheses that the entailment judge decides
         for one matrix row.
         """
@@ -242,7 +259,9 @@ class ShareEntailed(CitationMetric):
         the row's share, or None if the row does not count.
         """
 
-    def cases(self, gold: Sequence[Any], answers: Sequence[Any]) -> list[Case]:
+    def build_cases(
+        self, gold: Sequence[Any], answers: Sequence[Any]
+    ) -> list[CitedClaim]:
         return [
             case
             for pair in zip(gold, answers, strict=True)
@@ -250,7 +269,7 @@ class ShareEntailed(CitationMetric):
         ]
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        verdicts = iter(judged(self.cases(gold, answers), self.judge))
+        verdicts = iter(decide_claims(self.build_cases(gold, answers), self.judge))
         rows: list[Mapping[str, float]] = []
         for pair in zip(gold, answers, strict=True):
             labels = [next(verdicts).entailed for _ in self.asked(*pair)]
@@ -264,7 +283,7 @@ class ShareEntailed(CitationMetric):
                 if size is None
                 else {**counted, "pending_claims": pending, "pending_pairs": pending}
             )
-        return matrix(rows)
+        return build_claim_matrix(rows)
 
 
 class ClaimRecall(ShareEntailed):
@@ -277,15 +296,17 @@ class ClaimRecall(ShareEntailed):
     statistic = "claim_recall"
     citation = ALCE
 
-    def asked(self, gold: Question | None, answer: Part | None) -> list[Case]:
-        if not isinstance(answer, Response):
+    def asked(
+        self, gold: QuestionWithPassages | None, answer: AnswerRow | None
+    ) -> list[CitedClaim]:
+        if not isinstance(answer, WholeAnswerRow):
             return []
-        premise = first_line(answer.plain) if self.is_official else answer.plain
+        premise = get_first_line(answer.plain) if self.is_official else answer.plain
         if not (premise := premise.strip()):
             return []
-        return [Case(claim, (premise,)) for claim in answer.question.claims]
+        return [CitedClaim(claim, (premise,)) for claim in answer.question.claims]
 
-    def size(self, gold: Question | None, sentences: int) -> int | None:
+    def size(self, gold: QuestionWithPassages | None, sentences: int) -> int | None:
         return len(gold.claims) if gold and gold.claims else None
 
 
@@ -308,22 +329,32 @@ class Consistency(ShareEntailed):
         return {
             **super().parameters,
             "premise": "cited abstracts",
-            "sentences": splitter_name(SPLITTER, is_official=self.is_official),
+            "sentences": make_splitter_name(
+                CONSISTENCY_SPLITTER, is_official=self.is_official
+            ),
         }
 
-    def asked(self, gold: Instance | None, answer: Prediction | None) -> list[Case]:
+    def asked(
+        self, gold: CitationTextInstance | None, answer: PredictedCitationText | None
+    ) -> list[CitedClaim]:
         if gold is None or answer is None:
             return []
-        abstracts = self.comparable_texts(gold.cited)
+        abstracts = self.normalise_texts(gold.cited_abstracts)
         premise = "\n".join(abstract.strip() for abstract in abstracts)
-        split = SPLITTERS[SPLITTER] if self.is_official else sentences_of
+        split = (
+            SENTENCE_SPLITTERS_BY_NAME[CONSISTENCY_SPLITTER]
+            if self.is_official
+            else split_into_claim_sentences
+        )
         sentences = (
-            without_marks(sentence).strip()
-            for sentence in split(self.comparable(answer.text))
+            remove_marks_like_alce(sentence).strip()
+            for sentence in split(self.normalise_text(answer.text))
         )
         return [
-            Case(text, (premise,)) for text in sentences if any(map(str.isalnum, text))
+            CitedClaim(text, (premise,))
+            for text in sentences
+            if any(map(str.isalnum, text))
         ]
 
-    def size(self, gold: Instance | None, sentences: int) -> int | None:
+    def size(self, gold: CitationTextInstance | None, sentences: int) -> int | None:
         return None if gold is None else sentences

@@ -13,26 +13,35 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
-from scoring.metrics.base import Requirement, looked_for
+from scoring.metrics.base import Requirement, find_requirement
 from scoring.metrics.local_models import (
-    AUTO,
-    chosen_device,
+    AUTOMATIC_DEVICE,
+    choose_device,
+    find_max_input_tokens,
     is_gpu,
-    longest_input,
 )
 from tasks.types.base import Options
-from tasks.types.digests import salted_digest
-from tasks.types.files import open_input
-from tasks.types.ledger import KEPT, STORE
+from tasks.types.digests import compute_salted_digest
+from tasks.types.files import open_input_files
+from tasks.types.ledger import LEDGER_FILE_KEY, LEDGER_JUDGE_PREFIX
 from tasks.types.positional_citations import options as declared
-from tasks.types.positional_citations.parsing import LENGTH, file_digest, folder_digest
-from tasks.types.positional_citations.questions import Passage
-from tasks.types.problems import Problem, Unavailable, needed, refuse
-from tasks.types.text import json_kind, json_lines
+from tasks.types.positional_citations.parsing import (
+    DIGEST_CHARACTERS,
+    compute_short_file_digest,
+    compute_short_folder_digest,
+)
+from tasks.types.positional_citations.questions import QuestionPassage
+from tasks.types.problems import (
+    Problem,
+    SoftwareUnavailable,
+    convert_to_unavailable,
+    raise_if_any_problem_is_fatal,
+)
+from tasks.types.text import describe_json_type, iterate_json_objects
 
 
 @dataclass(frozen=True)
-class Pair:
+class EntailmentPair:
     """A premise and a hypothesis, exactly as the entailment model receives them."""
 
     premise: str
@@ -43,24 +52,24 @@ class Pair:
         """Return the SHA-256 digests of premise and hypothesis, which form the key of
         stored labels.
         """
-        return sha256(self.premise), sha256(self.hypothesis)
+        return compute_sha256(self.premise), compute_sha256(self.hypothesis)
 
 
-def sha256(text: str) -> str:
+def compute_sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def sha1(text: str) -> str:
+def compute_sha1(text: str) -> str:
     """Return the SHA-1 digest of a premise, which logs of released evaluations use."""
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def passage_text(passage: Passage) -> str:
+def format_passage(passage: QuestionPassage) -> str:
     return f"Title: {passage.title}\n{passage.text}" if passage.title else passage.text
 
 
 @dataclass(frozen=True)
-class Case:
+class CitedClaim:
     """A claim and the passages that the claim's citation marks refer to, in the order
     of the marks.
     """
@@ -69,15 +78,15 @@ class Case:
     passages: tuple[str, ...]
 
     @cached_property
-    def joint(self) -> Pair:
-        return Pair("\n".join(self.passages), self.hypothesis)
+    def joint_pair(self) -> EntailmentPair:
+        return EntailmentPair("\n".join(self.passages), self.hypothesis)
 
     @property
-    def has_several(self) -> bool:
+    def has_several_passages(self) -> bool:
         return len(self.passages) > 1
 
     @cached_property
-    def first_places(self) -> Mapping[str, int]:
+    def first_index_by_passage(self) -> Mapping[str, int]:
         """Return the index of the first citation mark of each distinct passage. All
         citation marks of a passage have the same verdict.
         """
@@ -86,22 +95,22 @@ class Case:
             for passage in dict.fromkeys(self.passages)
         }
 
-    def alone(self, passage: str) -> Pair:
-        return Pair(passage, self.hypothesis)
+    def pair_with_passage(self, passage: str) -> EntailmentPair:
+        return EntailmentPair(passage, self.hypothesis)
 
-    def others(self, passage: str) -> Pair:
+    def others(self, passage: str) -> EntailmentPair:
         """Return the pair of the claim with all cited passages except ``passage``. If
         several citation marks refer to ``passage``, only the first of these marks is
         left out.
         """
-        first = self.first_places[passage]
-        return Pair(
+        first = self.first_index_by_passage[passage]
+        return EntailmentPair(
             "\n".join((*self.passages[:first], *self.passages[first + 1 :])),
             self.hypothesis,
         )
 
 
-class Judge(Protocol):
+class EntailmentJudge(Protocol):
     """A judge decides whether premises entail hypotheses. ``name`` identifies the judge
     in signatures. Two judges with the same name never give different labels.
     """
@@ -109,33 +118,34 @@ class Judge(Protocol):
     @property
     def name(self) -> str: ...
 
-    def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
+    def decide(self, pairs: Sequence[EntailmentPair]) -> Sequence[bool | None]:
         """For each pair, return True if the premise entails the hypothesis, False if
         not, or None if unknown. Raises Unavailable.
         """
 
 
-class Nobody:
+class UndecidingJudge:
     """An entailment judge that decides no pair of premise and hypothesis."""
 
     name = "none"
 
-    def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
+    def decide(self, pairs: Sequence[EntailmentPair]) -> Sequence[bool | None]:
         return [None] * len(pairs)
 
 
-class WordOverlap:
+class WordOverlapJudge:
     """A judge for tests, which calls a pair entailed if the premise contains three
     fifths of the hypothesis's distinct words.
     """
 
     name = "word-overlap-0.6"
-    _WORD = re.compile(r"\w+")
+    _WORD_PATTERN = re.compile(r"\w+")
 
-    def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
+    def decide(self, pairs: Sequence[EntailmentPair]) -> Sequence[bool | None]:
         texts = ((pair.premise, pair.hypothesis) for pair in pairs)
         words = [
-            [set(self._WORD.findall(text.lower())) for text in both] for both in texts
+            [set(self._WORD_PATTERN.findall(text.lower())) for text in both]
+            for both in texts
         ]
         return [
             bool(claim) and len(claim & there) / len(claim) >= 0.6
@@ -143,22 +153,22 @@ class WordOverlap:
         ]
 
 
-class Watched:
+class RecordingJudge:
     """An entailment judge that asks another judge and records the answers."""
 
-    def __init__(self, judge: Judge) -> None:
+    def __init__(self, judge: EntailmentJudge) -> None:
         self._judge = judge
         self.name = judge.name
-        self.answers: dict[Pair, bool | None] = {}
+        self.answers: dict[EntailmentPair, bool | None] = {}
 
-    def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
+    def decide(self, pairs: Sequence[EntailmentPair]) -> Sequence[bool | None]:
         answers = self._judge.decide(pairs)
         self.answers.update(zip(pairs, answers, strict=True))
         return answers
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ClaimVerdict:
     """The verdict on a case:
 
     ``entailed`` and the credit of each mark are None if the verdict is pending.
@@ -172,8 +182,8 @@ class Verdict:
 
     entailed: bool | None
     credits: tuple[bool | None, ...]
-    pending: tuple[Pair, ...] = ()
-    next: tuple[Pair, ...] = ()
+    pending: tuple[EntailmentPair, ...] = ()
+    next: tuple[EntailmentPair, ...] = ()
     alone: tuple[bool | None, ...] = ()
     others: tuple[bool | None, ...] = ()
 
@@ -182,7 +192,9 @@ class Verdict:
         return sum(credit is True for credit in self.credits)
 
 
-def judged(cases: Sequence[Case], judge: Judge) -> list[Verdict]:
+def decide_claims(
+    cases: Sequence[CitedClaim], judge: EntailmentJudge
+) -> list[ClaimVerdict]:
     """Return a verdict for each case, which is a claim with cited passages. The judge
     decides only pairs that can influence a verdict, and each pair once.
 
@@ -191,44 +203,49 @@ def judged(cases: Sequence[Case], judge: Judge) -> list[Verdict]:
     mark's passage suffices by itself or is necessary. If the judge returns None, the
     verdict is pending.
     """
-    answers: dict[Pair, bool | None] = {}
+    answers: dict[EntailmentPair, bool | None] = {}
 
-    def ask(pairs: Iterable[Pair]) -> None:
+    def decide_new_pairs(pairs: Iterable[EntailmentPair]) -> None:
         new = list(dict.fromkeys(pair for pair in pairs if pair not in answers))
         answers.update(zip(new, judge.decide(new), strict=True))
 
-    ask(case.joint for case in cases)
+    decide_new_pairs(case.joint_pair for case in cases)
     supported = [
-        case for case in cases if case.has_several and answers[case.joint] is not False
+        case
+        for case in cases
+        if case.has_several_passages and answers[case.joint_pair] is not False
     ]
     by_passage = [
-        (case, passage) for case in supported for passage in case.first_places
+        (case, passage) for case in supported for passage in case.first_index_by_passage
     ]
-    ask(case.alone(passage) for case, passage in by_passage)
-    ask(
+    decide_new_pairs(case.pair_with_passage(passage) for case, passage in by_passage)
+    decide_new_pairs(
         case.others(passage)
         for case, passage in by_passage
-        if answers[case.alone(passage)] is not True
+        if answers[case.pair_with_passage(passage)] is not True
     )
     return [_decide_verdict(case, answers) for case in cases]
 
 
-def _decide_verdict(case: Case, answers: Mapping[Pair, bool | None]) -> Verdict:
-    entailed = answers[case.joint]
+def _decide_verdict(
+    case: CitedClaim, answers: Mapping[EntailmentPair, bool | None]
+) -> ClaimVerdict:
+    entailed = answers[case.joint_pair]
     count = len(case.passages)
-    if entailed is False or (entailed and not case.has_several):
-        return Verdict(entailed, (entailed,) * count)
-    if not case.has_several:
-        return Verdict(None, (None,), (case.joint,), (case.joint,))
+    if entailed is False or (entailed and not case.has_several_passages):
+        return ClaimVerdict(entailed, (entailed,) * count)
+    if not case.has_several_passages:
+        return ClaimVerdict(None, (None,), (case.joint_pair,), (case.joint_pair,))
     views = {
-        passage: _PassageCredit(case, passage, answers) for passage in case.first_places
+        passage: _PassageCredit(case, passage, answers)
+        for passage in case.first_index_by_passage
     }
-    pairs = (case.joint, *(pair for view in views.values() for pair in view.asked))
+    pairs = (case.joint_pair, *(pair for view in views.values() for pair in view.asked))
     pending = tuple(dict.fromkeys(pair for pair in pairs if answers[pair] is None))
     if entailed is None:
-        return Verdict(None, (None,) * count, pending, (case.joint,))
+        return ClaimVerdict(None, (None,) * count, pending, (case.joint_pair,))
     of_marks = [views[passage] for passage in case.passages]
-    return Verdict(
+    return ClaimVerdict(
         True,
         tuple(view.earned for view in of_marks),
         pending,
@@ -245,13 +262,18 @@ class _PassageCredit:
     """
 
     def __init__(
-        self, case: Case, passage: str, answers: Mapping[Pair, bool | None]
+        self,
+        case: CitedClaim,
+        passage: str,
+        answers: Mapping[EntailmentPair, bool | None],
     ) -> None:
-        alone = case.alone(passage)
+        alone = case.pair_with_passage(passage)
         self.earned = self.alone = answers[alone]
         self.others: bool | None = None
-        self.asked: tuple[Pair, ...] = (alone,)
-        self.waiting: tuple[Pair, ...] = (alone,) if self.earned is None else ()
+        self.asked: tuple[EntailmentPair, ...] = (alone,)
+        self.waiting: tuple[EntailmentPair, ...] = (
+            (alone,) if self.earned is None else ()
+        )
         if self.earned is True:
             return
         others = case.others(passage)
@@ -262,11 +284,11 @@ class _PassageCredit:
             self.waiting = (others,) if self.others is None else ()
 
 
-EXAMPLE = '{"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model": "NAME"}'
+EXAMPLE_LABEL_LINE = '{"premise_sha256": "9f86…", "hypothesis": "It rains", "entailed": 1, "model": "NAME"}'
 #: A label's key is the premise's SHA-256 or SHA-1 and the hypothesis's SHA-256 digest.
-Key = tuple[str, str]
+PairDigests = tuple[str, str]
 #: Number of hexadecimal digits of an entailment label digest in signatures.
-DIGEST_LENGTH = 12
+LABELS_DIGEST_LENGTH = 12
 _PREMISE_DIGEST_PATTERNS = {
     "premise_sha256": re.compile("[0-9a-f]{64}"),
     "premise_sha1": re.compile("[0-9a-f]{40}"),
@@ -279,7 +301,9 @@ class EntailmentLabels:
     labels from a site's database, ``name`` contains no digest.
     """
 
-    def __init__(self, entailed: Mapping[Key, bool], model: str, name: str) -> None:
+    def __init__(
+        self, entailed: Mapping[PairDigests, bool], model: str, name: str
+    ) -> None:
         self._entailed = entailed
         self.model, self.name = model or name, name
         self._has_sha1 = any(len(premise) == 40 for premise, _ in entailed)
@@ -287,27 +311,29 @@ class EntailmentLabels:
     def __len__(self) -> int:
         return len(self._entailed)
 
-    def __contains__(self, pair: Pair) -> bool:
+    def __contains__(self, pair: EntailmentPair) -> bool:
         return self.decide([pair])[0] is not None
 
-    def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
+    def decide(self, pairs: Sequence[EntailmentPair]) -> Sequence[bool | None]:
         labels = [self._entailed.get(pair.key) for pair in pairs]
         if self._has_sha1:
             for place in (index for index, label in enumerate(labels) if label is None):
-                older = sha1(pairs[place].premise)
+                older = compute_sha1(pairs[place].premise)
                 labels[place] = self._entailed.get((older, pairs[place].key[1]))
         return labels
 
 
-def stored_labels(path: Path) -> EntailmentLabels:
+def read_stored_labels(path: Path) -> EntailmentLabels:
     """Read a label file. Raises Unavailable if the file does not exist, or InputRefused
     with all invalid lines.
     """
-    with needed(f"there is no file of labels {path}", OSError):
-        return _read_named_labels(path, file_digest(path))
+    with convert_to_unavailable(f"there is no file of labels {path}", OSError):
+        return _read_named_labels(path, compute_short_file_digest(path))
 
 
-def labels_digest(labels: Mapping[tuple[str, ...], bool | str], nonce: str = "") -> str:
+def compute_labels_digest(
+    labels: Mapping[tuple[str, ...], bool | str], nonce: str = ""
+) -> str:
     """Return a short digest of the used labels, or “none” without labels.
 
     Labels of the label file that no score used do not influence the digest. Some
@@ -320,14 +346,18 @@ def labels_digest(labels: Mapping[tuple[str, ...], bool | str], nonce: str = "")
     ]
     if not lines:
         return "none"
-    digest = sha256("".join(lines))
-    return (salted_digest(digest, nonce) if nonce else digest)[:DIGEST_LENGTH]
+    digest = compute_sha256("".join(lines))
+    return (compute_salted_digest(digest, nonce) if nonce else digest)[
+        :LABELS_DIGEST_LENGTH
+    ]
 
 
-def label_line(pair: Pair, *, entailed: bool, model: str) -> dict[str, str | int]:
+def build_label_record(
+    pair: EntailmentPair, *, entailed: bool, model: str
+) -> dict[str, str | int]:
     """Return an entailment label as a JSON record of a label file."""
     return {
-        "premise_sha256": sha256(pair.premise),
+        "premise_sha256": compute_sha256(pair.premise),
         "hypothesis": pair.hypothesis,
         "entailed": int(entailed),
         "model": model,
@@ -335,7 +365,7 @@ def label_line(pair: Pair, *, entailed: bool, model: str) -> dict[str, str | int
 
 
 @dataclass(frozen=True)
-class LabelFile:
+class EntailmentLabelFile:
     """The entailment labels of a file, with the file name and the line number of each
     label. ``model`` is empty if the label file names no model. ``is_kept`` is True for
     a label file that a site exported from its database. Label files from a site's
@@ -343,12 +373,14 @@ class LabelFile:
     """
 
     model: str
-    entailed: dict[Key, bool] = field(default_factory=dict)
-    places: dict[Key, tuple[str, int]] = field(default_factory=dict)
+    entailed: dict[PairDigests, bool] = field(default_factory=dict)
+    places: dict[PairDigests, tuple[str, int]] = field(default_factory=dict)
     is_kept: bool = False
 
 
-def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile:
+def read_entailment_labels(
+    path: Path, *, shown: str | None = None
+) -> EntailmentLabelFile:
     """Read stored entailment labels from a file with one JSON object per line.
 
     A line may contain `premise` instead of `premise_sha256`, and `hypothesis_sha256`
@@ -362,21 +394,23 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
     "true@9d3f"}
     """
     problems: list[Problem] = []
-    labels = LabelFile("")
+    labels = EntailmentLabelFile("")
     models: dict[str, tuple[str, int]] = {}
     is_kept = False
-    for file in open_input(path, shown=shown):
+    for file in open_input_files(path, shown=shown):
         default = ""
-        for line, record, raw in json_lines(file, problems):
-            if record.keys() - {KEPT} == {"model"} and isinstance(record["model"], str):
-                default, is_kept = record["model"], record.get(KEPT) is True
+        for line, record, raw in iterate_json_objects(file, problems):
+            if record.keys() - {LEDGER_FILE_KEY} == {"model"} and isinstance(
+                record["model"], str
+            ):
+                default, is_kept = record["model"], record.get(LEDGER_FILE_KEY) is True
                 continue
-            faults = [*faults_of(record)]
+            faults = [*find_label_record_faults(record)]
             if not faults:
                 models.setdefault(
                     str(record.get("model") or default), (file.shown, line)
                 )
-                key, value = label_of(record)
+                key, value = parse_label_record(record)
                 if labels.entailed.setdefault(key, value) != value:
                     faults.append(
                         (
@@ -385,7 +419,9 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
                         )
                     )
                 labels.places.setdefault(key, (file.shown, line))
-            problems += [file.problem(*fault, line=line, raw=raw) for fault in faults]
+            problems += [
+                file.make_problem(*fault, line=line, raw=raw) for fault in faults
+            ]
         if default and not models:
             models[default] = (file.shown, 1)
     if len(models) > 1:
@@ -396,8 +432,10 @@ def read_entailment_labels(path: Path, *, shown: str | None = None) -> LabelFile
                 file=name, line=line, message=message, expected="a file for each model"
             )
         )
-    refuse(problems)
-    return LabelFile(next(iter(models), ""), labels.entailed, labels.places, is_kept)
+    raise_if_any_problem_is_fatal(problems)
+    return EntailmentLabelFile(
+        next(iter(models), ""), labels.entailed, labels.places, is_kept
+    )
 
 
 @lru_cache(maxsize=4)
@@ -411,22 +449,24 @@ def _read_named_labels(path: Path, digest: str) -> EntailmentLabels:
     return EntailmentLabels(labels.entailed, labels.model, name)
 
 
-def label_of(record: Mapping[str, Any]) -> tuple[Key, bool]:
+def parse_label_record(record: Mapping[str, Any]) -> tuple[PairDigests, bool]:
     """Return the key of a valid label line, and whether the label says that the premise
     entails the hypothesis.
     """
     premise = next(
         (record[key] for key in _PREMISE_DIGEST_PATTERNS if key in record), None
     )
-    hypothesis = _hypothesis_of_record(record)
+    hypothesis = _read_hypothesis(record)
     key = (
-        premise or sha256(record["premise"]),
-        record["hypothesis_sha256"] if hypothesis is None else sha256(hypothesis),
+        premise or compute_sha256(record["premise"]),
+        record["hypothesis_sha256"]
+        if hypothesis is None
+        else compute_sha256(hypothesis),
     )
-    return key, bool(_entailed_value(record))
+    return key, bool(_read_entailed_value(record))
 
 
-def faults_of(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def find_label_record_faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each fault of a line in a label file, as a message with the expected form."""
     digests = [key for key in _PREMISE_DIGEST_PATTERNS if key in record]
     for key in digests:
@@ -435,11 +475,11 @@ def faults_of(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         ].fullmatch(record[key]):
             yield f"“{key}” is no such digest", "lower-case hexadecimal digits"
     if not digests and not isinstance(record.get("premise"), str):
-        yield "the premise is missing", EXAMPLE
-    if not isinstance(_hypothesis_of_record(record), str):
+        yield "the premise is missing", EXAMPLE_LABEL_LINE
+    if not isinstance(_read_hypothesis(record), str):
         digest = record.get("hypothesis_sha256")
         if digest is None:
-            yield "the hypothesis is missing", EXAMPLE
+            yield "the hypothesis is missing", EXAMPLE_LABEL_LINE
         elif not isinstance(digest, str) or not _PREMISE_DIGEST_PATTERNS[
             "premise_sha256"
         ].fullmatch(digest):
@@ -447,71 +487,77 @@ def faults_of(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
                 "“hypothesis_sha256” is no such digest",
                 "lower-case hexadecimal digits",
             )
-    value = _entailed_value(record)
+    value = _read_entailed_value(record)
     if value not in (0, 1):
         label = (
             "missing"
             if value is None
-            else json_kind(value)
+            else describe_json_type(value)
             if not isinstance(value, int | float)
             else value
         )
         yield f"the label is {label}", "“entailed”: 1 or 0"
     if record.get("model") is not None and not isinstance(record["model"], str):
-        yield f"“model” is {json_kind(record['model'])}", "a text"
+        yield f"“model” is {describe_json_type(record['model'])}", "a text"
 
 
-def _hypothesis_of_record(record: Mapping[str, Any]) -> Any:
+def _read_hypothesis(record: Mapping[str, Any]) -> Any:
     return record.get("hypothesis", record.get("claim"))
 
 
-def _entailed_value(record: Mapping[str, Any]) -> Any:
+def _read_entailed_value(record: Mapping[str, Any]) -> Any:
     return record.get("entailed", record.get("result"))
 
 
 #: This entailment model of the ALCE and ALiiCE papers has 11 billion parameters.
 TRUE = "google/t5_xxl_true_nli_mixture"
-ENTAILED = "1"
-BATCH = 8
+ENTAILED_MODEL_OUTPUT = "1"
+PAIRS_PER_BATCH = 8
 
 
-def judge_of(options: Options) -> Judge:
+def build_entailment_judge(options: Options) -> EntailmentJudge:
     """Return the entailment judge that the options select. Raises OptionRefused for
     invalid options, Unavailable if the judge is missing, and InputRefused if its label
     file is invalid.
     """
-    source, name = declared.entailment_source(options)
-    if source == declared.LABELS:
-        return stored_labels(Path(name))
-    if source == declared.MODEL:
-        return model_judge(name)
-    if source == STORE:
-        raise Unavailable(
+    source, name = declared.parse_entailment_source(options)
+    if source == declared.LABEL_FILE_SOURCE:
+        return read_stored_labels(Path(name))
+    if source == declared.MODEL_SOURCE:
+        return load_model_judge(name)
+    if source == LEDGER_JUDGE_PREFIX:
+        raise SoftwareUnavailable(
             f"the labels of {name} are kept by a site: have its organisers export them, "
             "and give the file as entailment=labels:PATH"
         )
-    return WordOverlap() if source == declared.WORD_OVERLAP else Nobody()
+    return (
+        WordOverlapJudge()
+        if source == declared.WORD_OVERLAP_SOURCE
+        else UndecidingJudge()
+    )
 
 
-def deciders(options: Options) -> tuple[Requirement, ...]:
+def list_judge_requirements(options: Options) -> tuple[Requirement, ...]:
     """Return the resources that the entailment judge needs, without checking labels in
     a site's database.
     """
-    source, name = declared.entailment_source(options)
+    source, name = declared.parse_entailment_source(options)
 
-    def model() -> tuple[str, str]:
-        folder = model_folder(name)
-        return str(folder), model_name(name, folder)
+    def find_model() -> tuple[str, str]:
+        folder = find_model_folder(name)
+        return str(folder), format_model_name(name, folder)
 
-    if source == declared.LABELS:
+    if source == declared.LABEL_FILE_SOURCE:
         return (
-            looked_for(
-                "entailment labels", name, lambda: (name, judge_of(options).name)
+            find_requirement(
+                "entailment labels",
+                name,
+                lambda: (name, build_entailment_judge(options).name),
             ),
         )
     return (
-        (looked_for("entailment model", name, model),)
-        if source == declared.MODEL
+        (find_requirement("entailment model", name, find_model),)
+        if source == declared.MODEL_SOURCE
         else ()
     )
 
@@ -526,18 +572,26 @@ class ModelJudge:
     likely label begins with “entail”.
     """
 
-    def __init__(self, model: str, *, batch: int = BATCH, device: str = AUTO) -> None:
-        self.folder = model_folder(model)
-        self.name = model_name(model, self.folder)
+    def __init__(
+        self,
+        model: str,
+        *,
+        batch: int = PAIRS_PER_BATCH,
+        device: str = AUTOMATIC_DEVICE,
+    ) -> None:
+        self.folder = find_model_folder(model)
+        self.name = format_model_name(model, self.folder)
         self._batch, self._device = batch, device
-        self._known: dict[Pair, bool] = {}
+        self._known: dict[EntailmentPair, bool] = {}
 
-    def decide(self, pairs: Sequence[Pair]) -> Sequence[bool | None]:
+    def decide(self, pairs: Sequence[EntailmentPair]) -> Sequence[bool | None]:
         for done in self.decided(pairs):
             self._known.update(done)
         return [self._known[pair] for pair in pairs]
 
-    def decided(self, pairs: Sequence[Pair]) -> Iterator[list[tuple[Pair, bool]]]:
+    def decided(
+        self, pairs: Sequence[EntailmentPair]
+    ) -> Iterator[list[tuple[EntailmentPair, bool]]]:
         """Yield the model's answers to the pairs that are not cached, in batches of
         pairs with similar length.
 
@@ -546,7 +600,10 @@ class ModelJudge:
         """
         new = sorted(
             {*pairs} - self._known.keys(),
-            key=lambda pair: (len(question(pair)), question(pair)),
+            key=lambda pair: (
+                len(format_model_prompt(pair)),
+                format_model_prompt(pair),
+            ),
         )
         for start in range(0, len(new), self._batch):
             batch = new[start : start + self._batch]
@@ -559,24 +616,24 @@ class ModelJudge:
             )
 
 
-def question(pair: Pair) -> str:
+def format_model_prompt(pair: EntailmentPair) -> str:
     """Return the model's prompt for a pair of premise and hypothesis."""
     return f"premise: {pair.premise} hypothesis: {pair.hypothesis}"
 
 
 @lru_cache(maxsize=2)
-def model_judge(model: str) -> ModelJudge:
+def load_model_judge(model: str) -> ModelJudge:
     return ModelJudge(model)
 
 
-def model_folder(model: str) -> Path:
+def find_model_folder(model: str) -> Path:
     """Return the folder of an entailment model, given by path or by its name in the
     download cache. Downloads nothing. Raises Unavailable.
     """
     folder = Path(model)
     if folder.is_dir():
         return folder
-    with needed(
+    with convert_to_unavailable(
         f"transformers is not installed, which {model} needs: `make models` installs it"
     ):
         from huggingface_hub import snapshot_download
@@ -584,7 +641,7 @@ def model_folder(model: str) -> Path:
         f"the model {model} is not on this machine: `huggingface-cli download {model}` fetches it; "
         "or decide on another machine: "
     )
-    with needed(
+    with convert_to_unavailable(
         f"{message}`python -m scoring pairs`, `python -m scoring decide`",
         OSError,
         ValueError,
@@ -592,7 +649,7 @@ def model_folder(model: str) -> Path:
         return Path(snapshot_download(model, local_files_only=True))
 
 
-def model_name(model: str, folder: Path) -> str:
+def format_model_name(model: str, folder: Path) -> str:
     """Return the model's name in signatures, which has the form `NAME@REVISION`.
 
     The revision of a downloaded model is the name of its folder. A model in another
@@ -600,35 +657,43 @@ def model_name(model: str, folder: Path) -> str:
     name.
     """
     revision = (
-        folder.name[:LENGTH]
+        folder.name[:DIGEST_CHARACTERS]
         if folder.parent.name == "snapshots"
-        else folder_digest(folder)
+        else compute_short_folder_digest(folder)
     )
     return f"{folder.name if folder == Path(model) else model}@{revision}"
 
 
-def _decide_entailment(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
+def _decide_entailment(
+    folder: Path, device: str, pairs: Sequence[EntailmentPair]
+) -> list[bool]:
     if _is_classifier(folder):
         return _classify_pairs(folder, device, pairs)
-    answers = _generate_answers(folder, device, [question(pair) for pair in pairs])
-    return [answer == ENTAILED for answer in answers]
+    answers = _generate_answers(
+        folder, device, [format_model_prompt(pair) for pair in pairs]
+    )
+    return [answer == ENTAILED_MODEL_OUTPUT for answer in answers]
 
 
 def _is_classifier(folder: Path) -> bool:
-    with needed(f"the model in {folder} cannot be loaded: {{}}", OSError, ValueError):
+    with convert_to_unavailable(
+        f"the model in {folder} cannot be loaded: {{}}", OSError, ValueError
+    ):
         config = json.loads((folder / "config.json").read_bytes())
     kinds = config.get("architectures") or [""]
     return str(kinds[0]).endswith("ForSequenceClassification")
 
 
-def _classify_pairs(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bool]:
+def _classify_pairs(
+    folder: Path, device: str, pairs: Sequence[EntailmentPair]
+) -> list[bool]:
     import torch
 
     tokenizer, model = _load_tokenizer_and_model(folder, device)
     labels = {str(name): int(place) for place, name in model.config.id2label.items()}
-    entailing = [place for name, place in labels.items() if is_entailing(name)]
+    entailing = [place for name, place in labels.items() if is_entailment_label(name)]
     if len(entailing) != 1:
-        raise Unavailable(
+        raise SoftwareUnavailable(
             f"the model in {folder} has the labels {', '.join(labels)}; "
             "expected one that begins with “entail”"
         )
@@ -636,7 +701,7 @@ def _classify_pairs(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bo
         [pair.premise for pair in pairs],
         [pair.hypothesis for pair in pairs],
         truncation="only_first",
-        max_length=longest_input(tokenizer, model.config),
+        max_length=find_max_input_tokens(tokenizer, model.config),
         padding=True,
         return_tensors="pt",
     ).to(model.device)
@@ -645,7 +710,7 @@ def _classify_pairs(folder: Path, device: str, pairs: Sequence[Pair]) -> list[bo
     return [int(place) == entailing[0] for place in chosen]
 
 
-def is_entailing(label: str) -> bool:
+def is_entailment_label(label: str) -> bool:
     return label.casefold().startswith("entail")
 
 
@@ -673,7 +738,7 @@ def _generate_answers(folder: Path, device: str, questions: Sequence[str]) -> li
 
 @lru_cache(maxsize=1)
 def _load_tokenizer_and_model(folder: Path, device: str) -> tuple[Any, Any]:
-    with needed(
+    with convert_to_unavailable(
         "transformers and torch are not installed: `make models` installs them"
     ):
         import torch
@@ -682,11 +747,13 @@ def _load_tokenizer_and_model(folder: Path, device: str) -> tuple[Any, Any]:
             AutoModelForSequenceClassification,
             AutoTokenizer,
         )
-    chosen = chosen_device(device)
+    chosen = choose_device(device)
     # GPUs compute in bfloat16, as in both papers.
     # CPUs compute in float32, which is faster.
     precision = torch.bfloat16 if is_gpu(chosen) else torch.float32
-    with needed(f"the model in {folder} cannot be loaded: {{}}", OSError, ValueError):
+    with convert_to_unavailable(
+        f"the model in {folder} cannot be loaded: {{}}", OSError, ValueError
+    ):
         tokenizer = AutoTokenizer.from_pretrained(folder)  # type: ignore[no-untyped-call]
         kind: Any = (
             AutoModelForSequenceClassification

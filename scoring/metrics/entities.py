@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import ClassGold, Fixed, Floats
+from scoring.metrics.base import ClassGold, FixedValueReason, Floats
 from scoring.metrics.classification import (
     ClassAverage,
     Classification,
@@ -18,11 +18,11 @@ from scoring.metrics.classification import (
     Label,
     OneClass,
 )
-from tasks.types.base import Marks
-from tasks.types.columns import present
+from tasks.types.base import MeasureCredits
+from tasks.types.columns import compute_mask_of_present_rows
 
 
-class EntityRows(Classification):
+class EntityMetric(Classification):
     """The base class of metrics that count entities, with the entity types as classes."""
 
     citation = "Tjong Kim Sang and De Meulder 2003, Introduction to the CoNLL-2003 Shared Task, CoNLL"
@@ -35,7 +35,7 @@ class EntityRows(Classification):
         assert self.labels is not None
         places = {label: index for index, label in enumerate(self.labels)}
         stats = np.zeros((len(gold), 3 * len(places) + 1))
-        stats[:, -1] = present(gold)
+        stats[:, -1] = compute_mask_of_present_rows(gold)
         for row, (own, answer) in enumerate(zip(gold, answers, strict=True)):
             if own is None:
                 continue
@@ -45,16 +45,16 @@ class EntityRows(Classification):
                     stats[row, part * len(places) + places[label]] += 1
         return stats
 
-    def part_marks(self, own: Any, answer: Any) -> Marks | None:
+    def mark_instance(self, own: Any, answer: Any) -> MeasureCredits | None:
         """Mark an entity as right if both gold and answer contain this entity."""
         wanted, given = tuple(own), tuple(answer or ())
-        return Marks(
+        return MeasureCredits(
             tuple(float(entity in given) for entity in wanted),
             tuple(float(entity in wanted) for entity in given),
         )
 
 
-class Entities(EntityRows, ClassAverage):
+class Entities(EntityMetric, ClassAverage):
     """Precision, recall or F1 of entities of all types."""
 
     shape = "ratio"
@@ -65,19 +65,19 @@ class Entities(EntityRows, ClassAverage):
         super().__init__(name, rules, part=part, average="micro", labels=labels)
         self.stands_in = ()
 
-    def fixed_by(self, gold: ClassGold) -> Fixed | None:
+    def fixed_by(self, gold: ClassGold) -> FixedValueReason | None:
         """Return EMPTY_GOLD if the gold of the class has no entity, because no answered
         entity can be right.
         """
         size = len(self.labels or ())
-        return None if gold.rows[:, :size].any() else Fixed.EMPTY_GOLD
+        return None if gold.rows[:, :size].any() else FixedValueReason.EMPTY_GOLD
 
 
-class OneType(EntityRows, OneClass):
+class OneType(EntityMetric, OneClass):
     """Precision, recall or F1 of the entities of one type."""
 
 
-class EachType(EntityRows, EachClass):
+class EachType(EntityMetric, EachClass):
     """Precision, recall or F1 of one entity type, shown in the results of this entity
     type. The value is computed on all sentences, including sentences without an entity
     of this type.

@@ -1,5 +1,5 @@
 """Metrics of evidence for claims, which are SciFact's metrics of documents and
-sentences, and the metrics of FEVER.
+sentences, and the metrics of FEVER_CITATION.
 """
 
 from collections.abc import Sequence
@@ -8,17 +8,28 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, MeanMetric, Metric, part_of_means, quotient
-from scoring.metrics.classification import part_of
-from tasks.types.base import Marks
-from tasks.types.columns import present
+from scoring.metrics.base import (
+    Floats,
+    MeanMetric,
+    Metric,
+    quotient,
+    select_part_of_means,
+)
+from scoring.metrics.classification import compute_precision_recall_or_f1
+from tasks.types.base import MeasureCredits
+from tasks.types.columns import compute_mask_of_present_rows
 
-SCIFACT = "Wadden et al. 2020, Fact or Fiction: Verifying Scientific Claims, EMNLP"
-FEVER = "Thorne et al. 2018, FEVER: a Large-scale Dataset for Fact Extraction and VERification, NAACL"
+SCIFACT_CITATION = (
+    "Wadden et al. 2020, Fact or Fiction: Verifying Scientific Claims, EMNLP"
+)
+FEVER_CITATION = (
+    "Thorne et al. 2018, FEVER: a Large-scale Dataset for Fact Extraction and "
+    "VERification, NAACL"
+)
 #: At most this number of answered sentences per document counts as evidence.
-MAX_SENTENCES = 3
+MAX_COUNTED_SENTENCES = 3
 #: The names of SciFact's four measures, in the order of the matrix columns.
-MEASURES = (
+SCIFACT_MEASURES = (
     "abstract_label_only",
     "abstract_rationalized",
     "sentence_selection",
@@ -40,13 +51,13 @@ class SciFact(Metric):
 
     shape = "ratio"
     statistic = "scifact"
-    citation = SCIFACT
+    citation = SCIFACT_CITATION
 
     def __init__(self, name: str, rules: str, *, measure: str, part: str) -> None:
         super().__init__(name, rules)
-        self.part, self.place = part, 3 * MEASURES.index(measure)
+        self.part, self.place = part, 3 * SCIFACT_MEASURES.index(measure)
         self.measure = measure
-        self.fixed = {"measure": measure, "first": MAX_SENTENCES}
+        self.fixed = {"measure": measure, "first": MAX_COUNTED_SENTENCES}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """Return an array (n, 12) with the counts of right, answered and gold items for
@@ -61,11 +72,11 @@ class SciFact(Metric):
 
     def aggregate(self, sums: Floats) -> Floats:
         right, given, wanted = (sums[..., self.place + at] for at in range(3))
-        return part_of(self.part, right, given, wanted)
+        return compute_precision_recall_or_f1(self.part, right, given, wanted)
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Sequence[Marks | None]:
+    ) -> Sequence[MeasureCredits | None]:
         """Mark the documents, or the sentences and evidence sets, that SciFact's
         measure counts. For `abstract_rationalized`, also mark the evidence set that
         makes a document right.
@@ -75,18 +86,21 @@ class SciFact(Metric):
             for own, answer in zip(gold, answers, strict=True)
         ]
 
-    def _mark_claim(self, gold: Any, answer: Any) -> Marks:
+    def _mark_claim(self, gold: Any, answer: Any) -> MeasureCredits:
         wanted: list[float | None] = []
         given: list[float | None] = []
         for document, (label, sets) in gold.items():
             given_label, sentences = answer.get(document, ("", ()))
             own = _DocumentEvidence.of(label, sets, given_label, sentences)
-            wanted += [own.credit(self.measure), *own.of_sets(self.measure)]
+            wanted += [own.credit(self.measure), *own.compute_set_credits(self.measure)]
         for document, (label, sentences) in answer.items():
             wanted_label, sets = gold.get(document, ("", ()))
             own = _DocumentEvidence.of(wanted_label, sets, label, sentences)
-            given += [own.credit(self.measure), *own.of_sentences(self.measure)]
-        return Marks(tuple(wanted), tuple(given))
+            given += [
+                own.credit(self.measure),
+                *own.compute_sentence_credits(self.measure),
+            ]
+        return MeasureCredits(tuple(wanted), tuple(given))
 
 
 @dataclass(frozen=True)
@@ -110,7 +124,7 @@ class _DocumentEvidence:
 
     @property
     def first(self) -> set[int]:
-        return set(self.given[:MAX_SENTENCES])
+        return set(self.given[:MAX_COUNTED_SENTENCES])
 
     def credit(self, measure: str) -> float | None:
         if measure == "abstract_label_only":
@@ -119,7 +133,7 @@ class _DocumentEvidence:
             return float(self.is_right and any(own <= self.first for own in self.sets))
         return None
 
-    def of_sets(self, measure: str) -> list[float | None]:
+    def compute_set_credits(self, measure: str) -> list[float | None]:
         if measure == "abstract_label_only":
             return [None] * len(self.sets)
         if measure == "abstract_rationalized":
@@ -131,14 +145,14 @@ class _DocumentEvidence:
             ]
         return [float(self._is_set_found(own, measure)) for own in self.sets]
 
-    def of_sentences(self, measure: str) -> list[float | None]:
+    def compute_sentence_credits(self, measure: str) -> list[float | None]:
         if measure == "abstract_label_only":
             return [None] * len(self.given)
         if measure == "abstract_rationalized":
             whole = [own for own in self.sets if self.is_right and own <= self.first]
             return [
                 1.0
-                if index < MAX_SENTENCES and any(number in own for own in whole)
+                if index < MAX_COUNTED_SENTENCES and any(number in own for own in whole)
                 else None
                 for index, number in enumerate(self.given)
             ]
@@ -163,7 +177,7 @@ def _count_answered_items(gold: Any, answer: Any) -> list[float]:
         is_right = label == wanted_label
         labels += is_right
         rationalized += is_right and any(
-            own <= set(sentences[:MAX_SENTENCES]) for own in sets
+            own <= set(sentences[:MAX_COUNTED_SENTENCES]) for own in sets
         )
         found = sum(len(own) for own in sets if own <= set(sentences))
         selected += found
@@ -186,10 +200,10 @@ def _count_answered_items(gold: Any, answer: Any) -> list[float]:
 
 
 class Fever(MeanMetric):
-    """Label accuracy, FEVER score, and precision, recall and F1 of evidence sentences,
-    as in the official program of FEVER.
+    """Label accuracy, FEVER_CITATION score, and precision, recall and F1 of evidence sentences,
+    as in the official program of FEVER_CITATION.
 
-    The FEVER score is the share of claims with the right label and complete evidence.
+    The FEVER_CITATION score is the share of claims with the right label and complete evidence.
     Only the first five answered sentences of a claim count. Precision and recall are
     means over the claims whose gold label is not the abstaining label. The precision of
     a claim is the share of its answered sentences that are in any evidence set, or 1
@@ -200,7 +214,7 @@ class Fever(MeanMetric):
 
     statistic = "fever"
     columns = ("label", "score", "precision", "recall", "has_evidence")
-    citation = FEVER
+    citation = FEVER_CITATION
     most = 5
 
     def __init__(self, name: str, rules: str, *, column: str, abstain: str) -> None:
@@ -209,7 +223,7 @@ class Fever(MeanMetric):
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         rows = np.zeros((len(gold), 6))
-        rows[:, 5] = present(gold)
+        rows[:, 5] = compute_mask_of_present_rows(gold)
         for row, (own, answer) in enumerate(zip(gold, answers, strict=True)):
             if own is None:
                 continue
@@ -232,11 +246,11 @@ class Fever(MeanMetric):
         precision, recall = (
             quotient(sums[..., place], sums[..., 4]) for place in (2, 3)
         )
-        return part_of_means(self.column, precision, recall)
+        return select_part_of_means(self.column, precision, recall)
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Sequence[Marks | None]:
+    ) -> Sequence[MeasureCredits | None]:
         """Mark the label, or the sentences and evidence sets, that FEVER's measure
         counts.
         """
@@ -245,7 +259,7 @@ class Fever(MeanMetric):
             for own, answer in zip(gold, answers, strict=True)
         ]
 
-    def _mark_claim(self, own: Any, answer: Any) -> Marks:
+    def _mark_claim(self, own: Any, answer: Any) -> MeasureCredits:
         every = () if answer is None else answer.sentences
         first = set(every[: self.most])
         is_right = answer is not None and answer.label == own.label
@@ -267,7 +281,7 @@ class Fever(MeanMetric):
             else None
             for index, sentence in enumerate(every)
         ]
-        return Marks(
+        return MeasureCredits(
             (label, *(sets or [None] * len(whole))),
             () if answer is None else (label, *given),
         )

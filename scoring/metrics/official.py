@@ -17,24 +17,28 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.base import Floats, Metric, Parameters, Requirement
-from scoring.metrics.official_run import PROGRAM as FOLDER, place, scores_in
+from scoring.metrics.official_run import (
+    PROGRAM_FOLDER as FOLDER,
+    place_program,
+    read_program_scores,
+)
 from tasks.types.declared import own_measures
 from tasks.types.declared.official_program import (
-    LINES,
-    MAX_WIDTH,
-    PROGRAM,
-    Layout,
-    imported,
-    missing_imports,
-    program_of,
+    LINES_FILE_FORMAT,
+    MAX_VALUES_PER_LINE,
+    PROGRAM_FILE_NAME,
+    ProgramInputLayout,
+    list_imported_modules,
+    list_missing_packages,
+    parse_program_json,
 )
-from tasks.types.forms.shapes import label_text
-from tasks.types.jsonlines import as_lines
-from tasks.types.problems import Problem, Unavailable
-from tasks.types.tables import TableForm, written_table
+from tasks.types.forms.shapes import convert_label_to_text
+from tasks.types.jsonlines import format_as_json_lines
+from tasks.types.problems import Problem, SoftwareUnavailable
+from tasks.types.tables import TableFormat, format_table
 
 #: Packages of the site that official programs may import, keyed by module name.
-PACKAGES = {
+PACKAGE_BY_MODULE = {
     "nltk": "nltk",
     "pandas": "pandas",
     "rouge_score": "rouge-score",
@@ -43,8 +47,8 @@ PACKAGES = {
     "sklearn": "scikit-learn",
 }
 #: Time limit of an official program in the offline scorer, in seconds.
-MAX_SECONDS = 600
-Scores = Mapping[str, float]
+MAX_PROGRAM_SECONDS = 600
+ProgramScores = Mapping[str, float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,52 +70,58 @@ class ProgramFailed(own_measures.MeasureFailed):
     """
 
 
-def failed(message: str, expected: str = "") -> ProgramFailed:
+def build_program_failure(message: str, expected: str = "") -> ProgramFailed:
     """Return the exception for a failed official program. The message must contain no
     output of the program.
     """
-    return ProgramFailed([Problem(file=PROGRAM, message=message, expected=expected)])
+    return ProgramFailed(
+        [Problem(file=PROGRAM_FILE_NAME, message=message, expected=expected)]
+    )
 
 
-def differs() -> ProgramFailed:
+def build_nondeterminism_failure() -> ProgramFailed:
     """Return the exception for an official program whose second execution gave other
     values than the first.
     """
     message = "the official program gives other numbers when it runs again"
-    return failed(message, "the same for the same gold and answers")
+    return build_program_failure(message, "the same for the same gold and answers")
 
 
-def numbers_of(call: ProgramCall, scores: Scores) -> Floats:
+def parse_program_scores(call: ProgramCall, scores: ProgramScores) -> Floats:
     """Return the numbers that the official program wrote, as an array of shape
     (columns,). Raises ProgramFailed.
     """
     if not scores:
-        raise failed(
+        raise build_program_failure(
             "the official program left no numbers", "scores.json or scores.txt"
         )
     for column in call.columns:
         value = scores.get(column)
         if value is None or not math.isfinite(value):
             found = "no number" if value is None else "no finite number"
-            raise failed(f"the official program left {found} under “{column}”")
+            raise build_program_failure(
+                f"the official program left {found} under “{column}”"
+            )
     return np.array([scores[column] for column in call.columns], dtype=np.float64)
 
 
-def run_unconfined(call: ProgramCall) -> Floats:
+def run_program_unconfined(call: ProgramCall) -> Floats:
     """Run the official program twice with the permissions of this process, without a
     sandbox. Raises ProgramFailed.
     """
     first, second = _run_program_once(call), _run_program_once(call)
     if not np.array_equal(first, second):
-        raise differs()
+        raise build_nondeterminism_failure()
     return first
 
 
 def _run_program_once(call: ProgramCall) -> Floats:
-    program = program_of(call.text)
+    program = parse_program_json(call.text)
     with tempfile.TemporaryDirectory(prefix="citeboard-program-") as folder:
         app = Path(folder).resolve() / "app"
-        placed = place(program, app, str(app), gold=call.gold, answers=call.answers)
+        placed = place_program(
+            program, app, str(app), gold=call.gold, answers=call.answers
+        )
         command = [sys.executable, "-s", placed.entry, *placed.arguments]
         try:
             done = subprocess.run(
@@ -121,20 +131,22 @@ def _run_program_once(call: ProgramCall) -> Floats:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
-                timeout=MAX_SECONDS,
+                timeout=MAX_PROGRAM_SECONDS,
                 check=False,
             )
         except subprocess.TimeoutExpired as reason:
-            raise failed(
-                f"the official program took more than {MAX_SECONDS} s"
+            raise build_program_failure(
+                f"the official program took more than {MAX_PROGRAM_SECONDS} s"
             ) from reason
         except OSError as reason:
-            raise failed("the official program could not be started") from reason
+            raise build_program_failure(
+                "the official program could not be started"
+            ) from reason
         if done.returncode != 0:
-            raise failed(
+            raise build_program_failure(
                 f"the official program ended with the exit code {done.returncode}"
             )
-        return numbers_of(call, scores_in(app))
+        return parse_program_scores(call, read_program_scores(app))
 
 
 class OfficialMeasure(Metric):
@@ -165,10 +177,12 @@ class OfficialMeasure(Metric):
     ) -> None:
         super().__init__(name, rules)
         self.text, self.higher_is_better, self.scale = text, higher_is_better, scale
-        self.layout = Layout(**{**layout, "columns": tuple(layout["columns"])})
+        self.layout = ProgramInputLayout(
+            **{**layout, "columns": tuple(layout["columns"])}
+        )
         self._place = 1 + self.layout.columns.index(column)
-        self.statistic = f"official:{own_measures.digest_of(text)[:12]}"
-        self.fixed = {"program": own_measures.digest_of(text)[:12]}
+        self.statistic = f"official:{own_measures.compute_measures_digest(text)[:12]}"
+        self.fixed = {"program": own_measures.compute_measures_digest(text)[:12]}
         self.ends = (-math.inf, math.inf)
 
     @cached_property
@@ -176,10 +190,13 @@ class OfficialMeasure(Metric):
         """Return the installed packages that the official program imports, for the
         signature.
         """
-        heads = {name.partition(".")[0] for name in imported(program_of(self.text))}
+        heads = {
+            name.partition(".")[0]
+            for name in list_imported_modules(parse_program_json(self.text))
+        }
         return tuple(
-            PACKAGES[head]
-            for head in sorted(heads & PACKAGES.keys())
+            PACKAGE_BY_MODULE[head]
+            for head in sorted(heads & PACKAGE_BY_MODULE.keys())
             if _is_package_installed(head)
         )
 
@@ -188,10 +205,8 @@ class OfficialMeasure(Metric):
         installed.
         """
         return tuple(
-            Requirement(
-                kind="package", name=name, missing=_missing_module_message(name)
-            )
-            for name in missing_imports(program_of(self.text))
+            Requirement(kind="package", name=name, missing=_format_missing_module(name))
+            for name in list_missing_packages(parse_program_json(self.text))
         )
 
     @property
@@ -202,10 +217,10 @@ class OfficialMeasure(Metric):
         """Return an array (n, 1 + columns) with the number of rows, 0 if the value is
         undefined, and the official program's numbers.
         """
-        if missing := missing_imports(program_of(self.text)):
-            raise Unavailable(_missing_module_message(missing[0]))
+        if missing := list_missing_packages(parse_program_json(self.text)):
+            raise SoftwareUnavailable(_format_missing_module(missing[0]))
         stats = np.zeros((len(gold), 1 + len(self.layout.columns)))
-        files = written_files(self.layout, gold, answers)
+        files = format_program_inputs(self.layout, gold, answers)
         if files is not None:
             call = ProgramCall(
                 text=self.text,
@@ -214,7 +229,7 @@ class OfficialMeasure(Metric):
                 answers=(self.layout.answers, files[1]),
             )
             stats[:, 0] = len(gold)
-            stats[:, 1:] = own_measures.Chosen.compute(call)
+            stats[:, 1:] = own_measures.MeasureComputation.compute(call)
         return stats
 
     def aggregate(self, sums: Floats) -> Floats:
@@ -228,26 +243,26 @@ class OfficialMeasure(Metric):
 
 def _is_package_installed(module: str) -> bool:
     try:
-        metadata.version(PACKAGES[module])
+        metadata.version(PACKAGE_BY_MODULE[module])
     except metadata.PackageNotFoundError:
         return False
     return True
 
 
-def _missing_module_message(module: str) -> str:
+def _format_missing_module(module: str) -> str:
     return f"the official program imports {module}, which is not installed"
 
 
-def written_files(
-    layout: Layout, gold: Sequence[Any], answers: Sequence[Any]
+def format_program_inputs(
+    layout: ProgramInputLayout, gold: Sequence[Any], answers: Sequence[Any]
 ) -> tuple[bytes, bytes] | None:
     """Return the contents of the gold file and the answer file, or None if the official
     program's format cannot represent the run.
     """
-    sides = [list(map(_value_for_program, side)) for side in (gold, answers)]
+    sides = [list(map(_convert_for_program, side)) for side in (gold, answers)]
     if any(value is None for value in sides[0]):
         return None
-    if layout.files != LINES:
+    if layout.files != LINES_FILE_FORMAT:
         names = range(1, len(gold) + 1)
         return _format_instance_table(layout, names, sides[0]), _format_instance_table(
             layout, names, sides[1]
@@ -255,7 +270,7 @@ def written_files(
     if any(value is None for value in sides[1]):
         return None
     is_vector = layout.width > 1 and all(map(_is_label, gold))
-    write = _one_hot_lines if is_vector else _values_as_lines
+    write = _format_one_hot_lines if is_vector else _format_values_as_lines
     return write(layout, sides[0]), write(layout, sides[1])
 
 
@@ -263,7 +278,7 @@ def _is_label(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _value_for_program(value: Any) -> str | float | None:
+def _convert_for_program(value: Any) -> str | float | None:
     """Return the label, number or text that the official program reads as one answer.
     Return None for a missing answer and for a gold value with several references.
     """
@@ -276,16 +291,18 @@ def _value_for_program(value: Any) -> str | float | None:
     return str(value) if isinstance(value, str) else float(value)
 
 
-def _value_line(value: str | float | None) -> str:
+def _format_value(value: str | float | None) -> str:
     """Return a value of the gold or run as one line of text. Whole numbers have no
     decimal point.
     """
-    text = value if isinstance(value, str) else label_text(value)
+    text = value if isinstance(value, str) else convert_label_to_text(value)
     return re.sub(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", " ", text)
 
 
-def _values_as_lines(layout: Layout, values: Sequence[str | float | None]) -> bytes:
-    cells = list(map(_value_line, values))
+def _format_values_as_lines(
+    layout: ProgramInputLayout, values: Sequence[str | float | None]
+) -> bytes:
+    cells = list(map(_format_value, values))
     rows = (
         cells[start : start + layout.width]
         for start in range(0, len(cells), layout.width)
@@ -293,14 +310,16 @@ def _values_as_lines(layout: Layout, values: Sequence[str | float | None]) -> by
     return "".join(f"{' '.join(row)}\n" for row in rows).encode()
 
 
-def _one_hot_lines(layout: Layout, values: Sequence[str | float | None]) -> bytes:
+def _format_one_hot_lines(
+    layout: ProgramInputLayout, values: Sequence[str | float | None]
+) -> bytes:
     """Return a one-hot vector for each label, one vector per line."""
     lines = []
     for value in values:
         places = ["0"] * layout.width
-        label = _value_line(value)
+        label = _format_value(value)
         # Python's `int` raises an error for numbers with thousands of digits.
-        is_short = len(label) <= len(str(MAX_WIDTH))
+        is_short = len(label) <= len(str(MAX_VALUES_PER_LINE))
         if is_short and label.isdecimal() and 1 <= int(label) <= layout.width:
             places[int(label) - 1] = "1"
         lines.append(f"{' '.join(places)}\n")
@@ -308,7 +327,9 @@ def _one_hot_lines(layout: Layout, values: Sequence[str | float | None]) -> byte
 
 
 def _format_instance_table(
-    layout: Layout, names: Sequence[int], values: Sequence[str | float | None]
+    layout: ProgramInputLayout,
+    names: Sequence[int],
+    values: Sequence[str | float | None],
 ) -> bytes:
     """Return the instances with a gold or answered value as a table or as JSON lines."""
     rows = [
@@ -317,10 +338,10 @@ def _format_instance_table(
         if value is not None
     ]
     if layout.files == "jsonl":
-        return as_lines(rows)
+        return format_as_json_lines(rows)
     cells = [
-        {**row, layout.field: _value_line(row[layout.field]).replace("\t", " ")}
+        {**row, layout.field: _format_value(row[layout.field]).replace("\t", " ")}
         for row in rows
     ]
-    form = TableForm(layout.files)
-    return written_table(cells, (layout.id, layout.field), form).encode()
+    form = TableFormat(layout.files)
+    return format_table(cells, (layout.id, layout.field), form).encode()

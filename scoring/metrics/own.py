@@ -2,7 +2,7 @@
 
 Each class of `measures.py` defines one metric. Attributes of a class in `measures.py`
 are read when the task is declared. Methods of a class in `measures.py` run only through
-the function set by `own_measures.use`. By default no code runs. Each method call is
+the function set by `own_measures.set_measure_computation`. By default no code runs. Each method call is
 executed twice with a newly loaded file, and both executions must return the same
 values.
 """
@@ -26,17 +26,17 @@ import numpy.linalg
 import numpy.random
 
 from scoring.metrics.base import Floats, Metric, WeightedMetric
-from scoring.metrics.official import ProgramCall, run_unconfined
-from tasks.types.base import Marks
+from scoring.metrics.official import ProgramCall, run_program_unconfined
+from tasks.types.base import MeasureCredits
 from tasks.types.declared import own_measures
 
 #: A sandboxed process reads the pickled call and writes values under these file names.
-CALL, VALUES = "call", "values"
-PROGRAM = "scoring.metrics.own:answer"
+CALL_FILE, VALUES_FILE = "call", "values"
+SANDBOXED_FUNCTION = "scoring.metrics.own:answer"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class MeasureCall:
     """A method call. The class ``called`` of `measures.py` is instantiated as the
     metric ``name`` of the rule set.
     """
@@ -51,24 +51,24 @@ class Call:
 
 
 @contextmanager
-def trusted() -> Iterator[None]:
+def trust_measures_code() -> Iterator[None]:
     """Allow the code of `measures.py` files to run in this process while the context
     manager is active.
     """
-    before = own_measures.Chosen.compute
-    own_measures.use(twice)
+    before = own_measures.MeasureComputation.compute
+    own_measures.set_measure_computation(compute_twice)
     try:
         yield
     finally:
-        own_measures.use(before)
+        own_measures.set_measure_computation(before)
 
 
-def twice(call: Call | ProgramCall) -> Floats:
+def compute_twice(call: MeasureCall | ProgramCall) -> Floats:
     """Execute a method of the organisers' code twice, and raise MeasureFailed if the
     values differ. Raises MeasureFailed.
     """
     if isinstance(call, ProgramCall):
-        return run_unconfined(call)
+        return run_program_unconfined(call)
     try:
         first, second = _call_measure_method(call), _call_measure_method(call)
     except MemoryError:
@@ -76,19 +76,21 @@ def twice(call: Call | ProgramCall) -> Floats:
     except Exception as error:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [
-            frame.lineno for frame in frames if frame.filename == own_measures.MEASURES
+            frame.lineno
+            for frame in frames
+            if frame.filename == own_measures.MEASURES_FILE_NAME
         ]
         line = lines[-1] if lines else getattr(error, "lineno", None)
-        raise _crash_error(call, type(error).__name__, line) from error
+        raise _build_crash_error(call, type(error).__name__, line) from error
     if not np.array_equal(first, second, equal_nan=True):
-        raise _nondeterminism_error(call)
+        raise _build_nondeterminism_error(call)
     return first
 
 
-def _call_measure_method(call: Call) -> Floats:
-    name = f"citeboard_measures_{own_measures.digest_of(call.text)[:16]}"
+def _call_measure_method(call: MeasureCall) -> Floats:
+    name = f"citeboard_measures_{own_measures.compute_measures_digest(call.text)[:16]}"
     try:
-        kind = getattr(own_measures.run_file(call.text, name), call.called)
+        kind = getattr(own_measures.execute_as_module(call.text, name), call.called)
         given = {"given": call.given} if "given" in signature(kind).parameters else {}
         metric = kind(call.name, call.rules, **given)
         return np.array(getattr(metric, call.method)(*call.arguments), dtype=np.float64)
@@ -96,30 +98,36 @@ def _call_measure_method(call: Call) -> Floats:
         sys.modules.pop(name, None)
 
 
-def _crash_error(call: Call, kind: str, line: int | None) -> own_measures.MeasureFailed:
-    return own_measures.failed(
+def _build_crash_error(
+    call: MeasureCall, kind: str, line: int | None
+) -> own_measures.MeasureFailed:
+    return own_measures.make_measure_failure(
         f"“{call.called}” ended in {kind} when {call.method} was computed", line=line
     )
 
 
-def _nondeterminism_error(call: Call) -> own_measures.MeasureFailed:
+def _build_nondeterminism_error(call: MeasureCall) -> own_measures.MeasureFailed:
     message = f"{call.method} of “{call.called}” gives other numbers when it is computed again"
-    return own_measures.failed(message, "the same for the same gold and answers")
+    return own_measures.make_measure_failure(
+        message, "the same for the same gold and answers"
+    )
 
 
 def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Execute the pickled method call that is stored in the current folder."""
-    call: Call = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
+    call: MeasureCall = pickle.loads(Path(CALL_FILE).read_bytes())  # noqa: S301  (our own process wrote it)
     try:
-        values = twice(call)
+        values = compute_twice(call)
     except own_measures.MeasureFailed as reason:
         cause, [problem] = reason.__cause__, reason.problems
         return {"failed": type(cause).__name__ if cause else "", "line": problem.line}
-    Path(VALUES).write_bytes(values.tobytes())
+    Path(VALUES_FILE).write_bytes(values.tobytes())
     return {"shape": list(values.shape)}
 
 
-def answered(call: Call, told: Any, file: Callable[[str], Path]) -> Floats:
+def read_sandboxed_values(
+    call: MeasureCall, told: Any, file: Callable[[str], Path]
+) -> Floats:
     """Validate and return the values that a sandboxed process computed for a method
     call. Raises MeasureFailed.
     """
@@ -129,17 +137,19 @@ def answered(call: Call, told: Any, file: Callable[[str], Path]) -> Floats:
         ):
             try:
                 return np.frombuffer(
-                    file(VALUES).read_bytes(), dtype=np.float64
+                    file(VALUES_FILE).read_bytes(), dtype=np.float64
                 ).reshape(shape)
             except (OSError, ValueError) as fault:
-                raise own_measures.failed(f"“{call.called}” left no numbers") from fault
+                raise own_measures.make_measure_failure(
+                    f"“{call.called}” left no numbers"
+                ) from fault
         case {"failed": "", "line": None}:
-            raise _nondeterminism_error(call)
+            raise _build_nondeterminism_error(call)
         case {"failed": str() as kind, "line": int() | None as line} if re.fullmatch(
             r"\w{1,60}", kind
         ):
-            raise _crash_error(call, kind, line)
-    raise own_measures.failed(f"“{call.called}” ended without an answer")
+            raise _build_crash_error(call, kind, line)
+    raise own_measures.make_measure_failure(f"“{call.called}” ended without an answer")
 
 
 class OwnMeasure(Metric):
@@ -156,7 +166,9 @@ class OwnMeasure(Metric):
         facts: Mapping[str, Any],
     ) -> None:
         super().__init__(name, rules)
-        self.statistic = f"own:{own_measures.digest_of(text)[:12]}:{called}"
+        self.statistic = (
+            f"own:{own_measures.compute_measures_digest(text)[:12]}:{called}"
+        )
         self._of: dict[str, Any] = {
             "text": text,
             "called": called,
@@ -171,41 +183,43 @@ class OwnMeasure(Metric):
         stats = self._compute_method("instance_stats", list(gold), list(answers))
         if stats.ndim != 2 or len(stats) != len(gold) or not stats.shape[1]:
             wanted = f"a row for each of {len(gold)} instances"
-            raise self._wrong_result_error(
-                "instance_stats", f"{_shape_text(stats.shape)} numbers", wanted
+            raise self._build_wrong_result_error(
+                "instance_stats", f"{_format_shape(stats.shape)} numbers", wanted
             )
         if not np.isfinite(stats).all():
-            raise self._wrong_result_error(
+            raise self._build_wrong_result_error(
                 "instance_stats", "what is no finite number", "finite numbers"
             )
-        for column in getattr(self, own_measures.CARRIERS, None) or ():
+        for column in getattr(self, own_measures.CARRIERS_ATTRIBUTE, None) or ():
             if not (isinstance(column, int) and 0 <= column < stats.shape[1]):
                 found = f"{stats.shape[1]} columns, and `carriers` names {column!r}"
-                raise self._wrong_result_error(
+                raise self._build_wrong_result_error(
                     "instance_stats", found, "the numbers of columns"
                 )
         return stats
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Sequence[Marks | None]:
+    ) -> Sequence[MeasureCredits | None]:
         """Return the credits that the organisers' method `marks` computes, or no
         credits if the class lacks this method.
         """
-        if not getattr(self, own_measures.HAS_MARKS, False):
+        if not getattr(self, own_measures.HAS_MARKS_ATTRIBUTE, False):
             return super().marks(gold, answers)
         rows = self._compute_method("marks", list(gold), list(answers))
         if rows.ndim != 2 or len(rows) != len(gold):
             wanted = f"a row for each of {len(gold)} instances"
-            raise self._wrong_result_error(
-                "marks", f"{_shape_text(rows.shape)} numbers", wanted
+            raise self._build_wrong_result_error(
+                "marks", f"{_format_shape(rows.shape)} numbers", wanted
             )
         if ((rows < 0) | (rows > 1)).any():
-            raise self._wrong_result_error(
+            raise self._build_wrong_result_error(
                 "marks", "another number", "0 to 1, or NaN for no mark"
             )
         return [
-            Marks((), tuple(None if np.isnan(one) else float(one) for one in row))
+            MeasureCredits(
+                (), tuple(None if np.isnan(one) else float(one) for one in row)
+            )
             for row in rows
         ]
 
@@ -217,11 +231,11 @@ class OwnMeasure(Metric):
     ) -> Floats:
         values = self._compute_method(method, *arguments)
         if values.shape != shape:
-            raise self._wrong_result_error(
-                method, f"{_shape_text(values.shape)} values", _shape_text(shape)
+            raise self._build_wrong_result_error(
+                method, f"{_format_shape(values.shape)} values", _format_shape(shape)
             )
         if np.isinf(values).any():
-            raise self._wrong_result_error(
+            raise self._build_wrong_result_error(
                 method,
                 "an infinite value",
                 "a finite one, or NaN where it is undefined",
@@ -229,15 +243,15 @@ class OwnMeasure(Metric):
         return values
 
     def _compute_method(self, method: str, *arguments: Any) -> Floats:
-        numbers: Floats = own_measures.Chosen.compute(
-            Call(**self._of, method=method, arguments=arguments)
+        numbers: Floats = own_measures.MeasureComputation.compute(
+            MeasureCall(**self._of, method=method, arguments=arguments)
         )
         return numbers
 
-    def _wrong_result_error(
+    def _build_wrong_result_error(
         self, method: str, what: str, expected: str
     ) -> own_measures.MeasureFailed:
-        return own_measures.failed(
+        return own_measures.make_measure_failure(
             f"{method} of “{self._of['called']}” gives {what}", expected
         )
 
@@ -253,5 +267,5 @@ class OwnWeightedMeasure(OwnMeasure, WeightedMetric):
         return self._compute_values_of_shape("value", weights.shape[:-1], rows, weights)
 
 
-def _shape_text(shape: tuple[int, ...]) -> str:
+def _format_shape(shape: tuple[int, ...]) -> str:
     return " × ".join(map(str, shape)) or "1"

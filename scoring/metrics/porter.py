@@ -2,11 +2,11 @@
 
 Porter 1980 describes the algorithm (An algorithm for suffix stripping, Program 14(3)).
 Both variants map `bli` to `ble` and `logi` to `log`, as Porter's own later program
-does. ``rouge_score_stem`` is the variant of the package rouge-score, which is NLTK's
+does. ``stem_as_rouge_score`` is the variant of the package rouge-score, which is NLTK's
 stemmer. NLTK's stemmer adds a list of irregular words, changes the rules for final `y`
 and `ied`, maps `fulli` to `ful`, and applies the rule for `alli` before the rest of
-step 2. ``rouge155_stem`` is the variant of the Perl program ROUGE-1.5.5. Step 4 of
-``rouge155_stem`` may remove one of `ment`, `ent` and `ion` after another suffix. We
+step 2. ``stem_as_rouge155`` is the variant of the Perl program ROUGE-1.5.5. Step 4 of
+``stem_as_rouge155`` may remove one of `ment`, `ent` and `ion` after another suffix. We
 derived both variants by comparing the stems of many words with those of the programs.
 """
 
@@ -23,9 +23,9 @@ _SHAPE_OF_BYTE = bytes(
 _UNSTEMMED_LAST_LETTERS = frozenset("abfhjkopqvwxz0123456789")
 
 #: Maximum number of cached stems.
-KEPT = 1 << 18
+MAX_CACHED_STEMS = 1 << 18
 
-IRREGULAR = {
+STEM_BY_IRREGULAR_WORD = {
     "skies": "sky",
     "dying": "die",
     "lying": "lie",
@@ -37,10 +37,10 @@ IRREGULAR = {
     **{word: word for word in ("proceed", "exceed", "succeed")},
 }
 
-Rules = Mapping[str, tuple[tuple[str, str], ...]]
+RulesByEnding = Mapping[str, tuple[tuple[str, str], ...]]
 
 
-def _group_rules_by_ending(rules: Iterable[tuple[str, str]]) -> Rules:
+def _group_rules_by_ending(rules: Iterable[tuple[str, str]]) -> RulesByEnding:
     by_ending: dict[str, tuple[tuple[str, str], ...]] = {}
     for suffix, replacement in rules:
         by_ending[suffix[-2:]] = (
@@ -50,7 +50,7 @@ def _group_rules_by_ending(rules: Iterable[tuple[str, str]]) -> Rules:
     return by_ending
 
 
-STEP_2 = (
+STEP_2_RULES = (
     ("ational", "ate"),
     ("tional", "tion"),
     ("enci", "ence"),
@@ -72,9 +72,9 @@ STEP_2 = (
     ("iviti", "ive"),
     ("biliti", "ble"),
 )
-_STEP_2_OF_155 = _group_rules_by_ending((*STEP_2, ("logi", "log")))
-_STEP_2_OF_NLTK = _group_rules_by_ending((*STEP_2, ("fulli", "ful")))
-_STEP_3 = _group_rules_by_ending(
+_STEP_2_RULES_OF_155 = _group_rules_by_ending((*STEP_2_RULES, ("logi", "log")))
+_STEP_2_RULES_OF_NLTK = _group_rules_by_ending((*STEP_2_RULES, ("fulli", "ful")))
+_STEP_3_RULES = _group_rules_by_ending(
     (
         ("icate", "ic"),
         ("ative", ""),
@@ -106,47 +106,52 @@ _STEP_4_SUFFIXES = (
     "ive",
     "ize",
 )
-_STEP_4 = _group_rules_by_ending((suffix, "") for suffix in _STEP_4_SUFFIXES)
-_STEP_4_OF_155 = _group_rules_by_ending(
+_STEP_4_RULES = _group_rules_by_ending((suffix, "") for suffix in _STEP_4_SUFFIXES)
+_STEP_4_RULES_OF_155 = _group_rules_by_ending(
     (suffix, "") for suffix in _STEP_4_SUFFIXES if suffix not in ("ment", "ent")
 )
 
 
-def rouge_score_stem(word: str) -> str:
+def stem_as_rouge_score(word: str) -> str:
     """Return the stem that the package rouge-score computes for a lower-case ASCII word
     of any length.
     """
     if len(word) <= 2 or word[-1] in _UNSTEMMED_LAST_LETTERS:
         return word
-    if word in IRREGULAR:
-        return IRREGULAR[word]
+    if word in STEM_BY_IRREGULAR_WORD:
+        return STEM_BY_IRREGULAR_WORD[word]
     if word[-1] == "s":
-        word = word[:-1] if word.endswith("ies") and len(word) == 4 else _step_1a(word)
+        word = (
+            word[:-1]
+            if word.endswith("ies") and len(word) == 4
+            else _apply_step_1a(word)
+        )
     if word.endswith("ied"):
         word = word[:-1] if len(word) == 4 else word[:-2]
     elif word[-1] in "dg":
-        word = _step_1b(word, takes_short=True)
+        word = _apply_step_1b(word, takes_short=True)
     if (
         word[-1] == "y"
         and len(word) > 2
         and _mark_consonants_and_vowels(word[:-1]).endswith(b"c")
     ):
         word = word[:-1] + "i"
-    return _step_5(
-        _step_4(_replace_suffix(_step_2_of_nltk(word), _STEP_3)), takes_short=True
+    return _apply_step_5(
+        _apply_step_4(_replace_suffix(_apply_step_2_of_nltk(word), _STEP_3_RULES)),
+        takes_short=True,
     )
 
 
-@lru_cache(KEPT)
-def rouge155_stem(word: str) -> str:
+@lru_cache(MAX_CACHED_STEMS)
+def stem_as_rouge155(word: str) -> str:
     """Return the stem that ROUGE-1.5.5 computes for a lower-case ASCII word of more
     than three characters.
     """
-    word = _step_1b(_step_1a(word))
+    word = _apply_step_1b(_apply_step_1a(word))
     if word.endswith("y") and b"v" in _mark_consonants_and_vowels(word[:-1]):
         word = word[:-1] + "i"
-    word = _replace_suffix(_replace_suffix(word, _STEP_2_OF_155), _STEP_3)
-    return _step_5(_step_4_of_155(word))
+    word = _replace_suffix(_replace_suffix(word, _STEP_2_RULES_OF_155), _STEP_3_RULES)
+    return _apply_step_5(_apply_step_4_of_155(word))
 
 
 def _mark_consonants_and_vowels(word: str) -> bytearray:
@@ -166,7 +171,7 @@ def _count_vowel_consonant_pairs(word: str) -> int:
     return _mark_consonants_and_vowels(word).count(b"vc")
 
 
-def _ends_cvc(word: str, *, takes_short: bool) -> bool:
+def _ends_consonant_vowel_consonant(word: str, *, takes_short: bool) -> bool:
     """Return True if the word ends in consonant, vowel, consonant, which is condition
     *o of Porter's paper. If ``takes_short`` is True, also accept a word of one vowel
     and one consonant.
@@ -179,7 +184,7 @@ def _ends_cvc(word: str, *, takes_short: bool) -> bool:
     )
 
 
-def _step_1a(word: str) -> str:
+def _apply_step_1a(word: str) -> str:
     if word[-1] != "s":
         return word
     if word.endswith(("sses", "ies")):
@@ -187,7 +192,7 @@ def _step_1a(word: str) -> str:
     return word if word.endswith("ss") else word[:-1]
 
 
-def _step_1b(word: str, *, takes_short: bool = False) -> str:
+def _apply_step_1b(word: str, *, takes_short: bool = False) -> str:
     if word[-1] not in "dg":
         return word
     if word.endswith("eed"):
@@ -207,12 +212,13 @@ def _step_1b(word: str, *, takes_short: bool = False) -> str:
         return word if word[-1] in "lsz" else word[:-1]
     return (
         word + "e"
-        if shape.count(b"vc") == 1 and _ends_cvc(word, takes_short=takes_short)
+        if shape.count(b"vc") == 1
+        and _ends_consonant_vowel_consonant(word, takes_short=takes_short)
         else word
     )
 
 
-def _replace_suffix(word: str, rules: Rules) -> str:
+def _replace_suffix(word: str, rules: RulesByEnding) -> str:
     """Replace a word's suffix by the first rule whose suffix matches. The rule applies
     only if the measure m of the stem is above 0.
     """
@@ -225,26 +231,26 @@ def _replace_suffix(word: str, rules: Rules) -> str:
     return word
 
 
-def _step_2_of_nltk(word: str) -> str:
+def _apply_step_2_of_nltk(word: str) -> str:
     while word.endswith("alli") and _count_vowel_consonant_pairs(word[:-4]) > 0:
         word = word[:-2]
     if word.endswith("logi"):
         # NLTK includes the `l` of `logi` in the stem, to accept stems like `geo`.
         return word[:-1] if _count_vowel_consonant_pairs(word[:-3]) > 0 else word
-    return _replace_suffix(word, _STEP_2_OF_NLTK)
+    return _replace_suffix(word, _STEP_2_RULES_OF_NLTK)
 
 
-def _step_4(word: str) -> str:
+def _apply_step_4(word: str) -> str:
     if word.endswith("ion"):
         return _remove_suffix(word, "ion") if word[-4:-3] in ("s", "t") else word
-    for suffix, _ in _STEP_4.get(word[-2:], ()):
+    for suffix, _ in _STEP_4_RULES.get(word[-2:], ()):
         if word.endswith(suffix):
             return _remove_suffix(word, suffix)
     return word
 
 
-def _step_4_of_155(word: str) -> str:
-    for suffix, _ in _STEP_4_OF_155.get(word[-2:], ()):
+def _apply_step_4_of_155(word: str) -> str:
+    for suffix, _ in _STEP_4_RULES_OF_155.get(word[-2:], ()):
         if word.endswith(suffix):
             word = _remove_suffix(word, suffix)
             break
@@ -265,12 +271,13 @@ def _remove_suffix(word: str, suffix: str) -> str:
     return stem if _count_vowel_consonant_pairs(stem) > 1 else word
 
 
-def _step_5(word: str, *, takes_short: bool = False) -> str:
+def _apply_step_5(word: str, *, takes_short: bool = False) -> str:
     if word.endswith("e"):
         stem = word[:-1]
         measure = _count_vowel_consonant_pairs(stem)
         if measure > 1 or (
-            measure == 1 and not _ends_cvc(stem, takes_short=takes_short)
+            measure == 1
+            and not _ends_consonant_vowel_consonant(stem, takes_short=takes_short)
         ):
             word = stem
     if word.endswith("ll") and _count_vowel_consonant_pairs(word[:-1]) > 1:

@@ -12,27 +12,35 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, MeanMetric, Metric, quotient, ratio
-from tasks.types.base import Marks
-from tasks.types.citation_resolution.collection import Resolutions
-from tasks.types.ranking.lists import (
-    NO_ROW,
-    STEP,
-    GradedLists,
-    Lists,
-    Numbers,
-    blocks,
-    ranks_of,
+from scoring.metrics.base import (
+    Floats,
+    MeanMetric,
+    Metric,
+    divide_or_zero,
+    quotient,
 )
-from tasks.types.ranking.runs import DeclaredLists
+from tasks.types.base import MeasureCredits
+from tasks.types.citation_resolution.collection import RankingsWithCocitation
+from tasks.types.ranking.lists import (
+    ITEMS_PER_BLOCK,
+    NO_ROW_NUMBER,
+    GradedListColumn,
+    Int32Array,
+    ListColumn,
+    compute_ranks_of_gold,
+    divide_rows_into_blocks,
+)
+from tasks.types.ranking.runs import RankingsWithProbabilities
 
-GAIN = "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20"
-INCOMPLETE = (
+NDCG_CITATION = "Järvelin and Kekäläinen 2002, Cumulated gain-based evaluation of IR techniques, TOIS 20"
+BPREF_CITATION = (
     "Buckley and Voorhees 2004, Retrieval evaluation with incomplete information, SIGIR"
 )
-PRECISION = "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
+PRECISION_CITATION = (
+    "Buckley and Voorhees 2005, Retrieval System Evaluation, in TREC, MIT Press"
+)
 #: Column and source of each ranking metric.
-MEASURES = {
+COLUMN_AND_CITATION_BY_MEASURE = {
     "recall": (
         "recall",
         "Cleverdon 1967, The Cranfield tests on index language devices, Aslib Proceedings 19",
@@ -41,22 +49,22 @@ MEASURES = {
         "reciprocal_rank",
         "Kantor and Voorhees 2000, The TREC-5 Confusion Track, Information Retrieval 2",
     ),
-    "ndcg": ("ndcg", GAIN),
+    "ndcg": ("ndcg", NDCG_CITATION),
     "success": (
         "success",
         "Craswell and Hawking 2004, Overview of the TREC 2004 Web track",
     ),
-    "map": ("average_precision", PRECISION),
+    "map": ("average_precision", PRECISION_CITATION),
 }
-GRADED_MEASURES = {
-    "ndcg_graded": GAIN,
+CITATION_BY_GRADED_MEASURE = {
+    "ndcg_graded": NDCG_CITATION,
     "rbp": "Moffat and Zobel 2008, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27",
-    "unjudged": INCOMPLETE,
+    "unjudged": BPREF_CITATION,
 }
 #: This cut-off value selects the whole ranking.
-WHOLE = 2**31 - 1
+WHOLE_RANKING_CUT = 2**31 - 1
 #: Rank-biased precision assumes this probability that a reader continues.
-PATIENCE = 0.8
+RBP_PERSISTENCE = 0.8
 
 
 class Ranking(MeanMetric):
@@ -74,7 +82,7 @@ class Ranking(MeanMetric):
     """
 
     shape = "rank"
-    columns = tuple(column for column, _ in MEASURES.values())
+    columns = tuple(column for column, _ in COLUMN_AND_CITATION_BY_MEASURE.values())
 
     def __init__(
         self,
@@ -82,13 +90,13 @@ class Ranking(MeanMetric):
         rules: str,
         *,
         measure: str,
-        cut: int = WHOLE,
+        cut: int = WHOLE_RANKING_CUT,
         over_units: bool = False,
     ) -> None:
-        column, self.citation = MEASURES[measure]
+        column, self.citation = COLUMN_AND_CITATION_BY_MEASURE[measure]
         super().__init__(name, rules, column=column, over_units=over_units)
-        self.cut, self.fixed = cut, {"cut": "none" if cut == WHOLE else cut}
-        self.statistic = "ranking" if cut == WHOLE else f"ranking@{cut}"
+        self.cut, self.fixed = cut, {"cut": "none" if cut == WHOLE_RANKING_CUT else cut}
+        self.statistic = "ranking" if cut == WHOLE_RANKING_CUT else f"ranking@{cut}"
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """Return an array (n, 6) with the columns that `measured` returns. Each gold
@@ -96,31 +104,33 @@ class Ranking(MeanMetric):
         candidate first. ``gold`` and ``answers`` are `Lists`, or sequences of hashable
         ids.
         """
-        wanted, ranked = numbered(gold, answers)
-        return measured(ranks_of(wanted, ranked), wanted, self.cut)
+        wanted, ranked = number_candidates(gold, answers)
+        return compute_ranking_measures(
+            compute_ranks_of_gold(wanted, ranked), wanted, self.cut
+        )
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Sequence[Marks | None]:
+    ) -> Sequence[MeasureCredits | None]:
         needs_one = self.column in ("reciprocal_rank", "success")
-        return _ranking_marks(gold, answers, self.cut, needs_one=needs_one)
+        return _mark_found_candidates(gold, answers, self.cut, needs_one=needs_one)
 
 
-def _ranking_marks(
+def _mark_found_candidates(
     gold: Sequence[Any],
     answers: Sequence[Any],
     cut: int,
     *,
     counts_wrong: bool = False,
     needs_one: bool = False,
-) -> list[Marks | None]:
+) -> list[MeasureCredits | None]:
     """Mark the gold candidates in the first ``cut`` positions of a ranking as found,
     and all other gold candidates as missed.
 
     If ``needs_one`` is True, only the first gold candidate counts. If ``counts_wrong``
     is True, candidates that are not in the gold are marked too.
     """
-    found: list[Marks | None] = []
+    found: list[MeasureCredits | None] = []
     for own, answer in zip(gold, answers, strict=True):
         if not own:
             found.append(None)
@@ -131,7 +141,7 @@ def _ranking_marks(
         missed = None if needs_one and hits else 0.0
         wrong = 0.0 if counts_wrong else None
         found.append(
-            Marks(
+            MeasureCredits(
                 tuple(1.0 if one in counted else missed for one in own),
                 (
                     *(
@@ -145,7 +155,7 @@ def _ranking_marks(
     return found
 
 
-def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
+def compute_ranking_measures(ranks: Int32Array, gold: ListColumn, cut: int) -> Floats:
     """Return an array (n, 6) with the five measures of each ranking in the order of
     ``Ranking.columns``, and 1 if the instance counts.
 
@@ -153,7 +163,7 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
     are not ranked.
     """
     stats = np.zeros((len(gold), len(Ranking.columns) + 1))
-    for start, end in blocks(gold.offsets, STEP):
+    for start, end in divide_rows_into_blocks(gold.offsets, ITEMS_PER_BLOCK):
         own, part = ranks[slice(*gold.offsets[[start, end]])], stats[start:end]
         sizes = np.diff(gold.offsets[start : end + 1])
         count = len(sizes)
@@ -166,7 +176,7 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
         order = np.lexsort((own[hits], rows))
         rows, at = rows[order], own[hits][order].astype(np.float64)
         right = np.bincount(rows, minlength=count)
-        firsts = np.flatnonzero(np.diff(rows, prepend=NO_ROW))
+        firsts = np.flatnonzero(np.diff(rows, prepend=NO_ROW_NUMBER))
         nth = np.arange(len(rows)) - np.repeat(firsts, right[rows[firsts]]) + 1
         size = np.maximum(sizes, 1)
         part[:, 0] = right / size
@@ -186,31 +196,33 @@ def measured(ranks: Numbers, gold: Lists, cut: int) -> Floats:
     return stats
 
 
-def numbered(
+def number_candidates(
     gold: Sequence[Sequence[Hashable] | None],
     answers: Sequence[Sequence[Hashable] | None],
-) -> tuple[Lists, Lists]:
+) -> tuple[ListColumn, ListColumn]:
     """Return gold and answers as lists of candidate numbers. Raises ValueError if an
     answer contains a candidate twice.
     """
-    if isinstance(gold, Lists) and isinstance(answers, Lists):
+    if isinstance(gold, ListColumn) and isinstance(answers, ListColumn):
         return gold, answers
     numbers: dict[Hashable, int] = {}
 
-    def row(candidates: Sequence[Hashable] | None) -> list[int] | None:
+    def number_row(candidates: Sequence[Hashable] | None) -> list[int] | None:
         if candidates is None:
             return None
         return [numbers.setdefault(candidate, len(numbers)) for candidate in candidates]
 
     wanted = [
-        None if candidates is None else list(dict.fromkeys(row(candidates) or ()))
+        None
+        if candidates is None
+        else list(dict.fromkeys(number_row(candidates) or ()))
         for candidates in gold
     ]
-    ranked = [row(answer) for answer in answers]
+    ranked = [number_row(answer) for answer in answers]
     for index, ranking in enumerate(ranked):
         if ranking is not None and len(set(ranking)) < len(ranking):
             raise ValueError(f"answer {index} has a candidate twice")
-    return Lists.of(wanted), Lists.of(ranked)
+    return ListColumn.of(wanted), ListColumn.of(ranked)
 
 
 class GradedRanking(MeanMetric):
@@ -227,32 +239,32 @@ class GradedRanking(MeanMetric):
     """
 
     shape = "rank"
-    columns = tuple(GRADED_MEASURES)
+    columns = tuple(CITATION_BY_GRADED_MEASURE)
 
     def __init__(self, name: str, rules: str, *, measure: str, cut: int) -> None:
         super().__init__(name, rules, column=measure)
-        self.cut, self.citation = cut, GRADED_MEASURES[measure]
+        self.cut, self.citation = cut, CITATION_BY_GRADED_MEASURE[measure]
         self.needs_grades = measure != "rbp"
         self.higher_is_better = None if measure == "unjudged" else True
         self.statistic = f"graded@{cut}" if self.needs_grades else f"rbp@{cut}"
         self.fixed = {
             "cut": cut,
-            **({} if self.needs_grades else {"persistence": PATIENCE}),
+            **({} if self.needs_grades else {"persistence": RBP_PERSISTENCE}),
         }
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         """Return an array with the measures in ``columns``, and 1 if the instance
-        counts. If the gold has grades, ``gold`` is a `GradedLists`.
+        counts. If the gold has grades, ``gold`` is a `GradedListColumn`.
         """
-        assert isinstance(gold, Lists)
-        assert isinstance(answers, Lists)
+        assert isinstance(gold, ListColumn)
+        assert isinstance(answers, ListColumn)
         count = len(gold)
         stats = np.zeros((count, len(self.columns) + 1))
-        if self.needs_grades and not isinstance(gold, GradedLists):
+        if self.needs_grades and not isinstance(gold, GradedListColumn):
             return stats
-        judged, grades = graded(gold)
-        rows = np.repeat(np.arange(count), judged.lengths)
-        ranks = ranks_of(judged, answers)
+        judged, grades = extract_candidates_and_grades(gold)
+        rows = np.repeat(np.arange(count), judged.list_lengths)
+        ranks = compute_ranks_of_gold(judged, answers)
         hits = (ranks > 0) & (ranks <= self.cut)
         gains = np.bincount(
             rows[hits], grades[hits] / np.log2(ranks[hits] + 1), minlength=count
@@ -264,29 +276,32 @@ class GradedRanking(MeanMetric):
         )
         ideal = np.bincount(rows, best_gains, minlength=count).astype(np.float64)
         relevant = hits & (grades > 0)
-        chances = (1 - PATIENCE) * PATIENCE ** (ranks[relevant] - 1.0)
-        shown = np.minimum(answers.lengths, self.cut)
+        chances = (1 - RBP_PERSISTENCE) * RBP_PERSISTENCE ** (ranks[relevant] - 1.0)
+        shown = np.minimum(answers.list_lengths, self.cut)
         with_grade = np.bincount(rows[hits], minlength=count)
-        stats[:, 0] = ratio(gains, ideal)
+        stats[:, 0] = divide_or_zero(gains, ideal)
         stats[:, 1] = np.bincount(rows[relevant], chances, minlength=count)
-        stats[:, 2] = ratio(shown - with_grade, shown)
+        stats[:, 2] = divide_or_zero(shown - with_grade, shown)
         stats[:, 3] = ideal > 0
         stats *= stats[:, 3:]
         return stats
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Sequence[Marks | None]:
-        return _ranking_marks(gold, answers, self.cut)
+    ) -> Sequence[MeasureCredits | None]:
+        return _mark_found_candidates(gold, answers, self.cut)
 
 
 class GradedNdcg(GradedRanking):
     """Graded nDCG. If the gold has no grades, all gold candidates have grade 1."""
 
-    def __init__(self, name: str, rules: str, *, cut: int = WHOLE) -> None:
+    def __init__(self, name: str, rules: str, *, cut: int = WHOLE_RANKING_CUT) -> None:
         super().__init__(name, rules, measure="ndcg_graded", cut=cut)
         self.needs_grades, self.statistic = False, f"ndcg@{cut}"
-        self.fixed = {"cut": "none" if cut == WHOLE else cut, "gains": "grades"}
+        self.fixed = {
+            "cut": "none" if cut == WHOLE_RANKING_CUT else cut,
+            "gains": "grades",
+        }
 
 
 class RPrecision(MeanMetric):
@@ -298,11 +313,11 @@ class RPrecision(MeanMetric):
     shape = "rank"
     columns = ("measured",)
     statistic = "r-precision"
-    citation = PRECISION
+    citation = PRECISION_CITATION
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        wanted, ranked = numbered(gold, answers)
-        ranks, sizes = ranks_of(wanted, ranked), wanted.lengths
+        wanted, ranked = number_candidates(gold, answers)
+        ranks, sizes = compute_ranks_of_gold(wanted, ranked), wanted.list_lengths
         rows = np.repeat(np.arange(len(wanted)), sizes)
         hits = np.bincount(
             rows[(ranks > 0) & (ranks <= sizes[rows])], minlength=len(wanted)
@@ -313,10 +328,12 @@ class RPrecision(MeanMetric):
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Sequence[Marks | None]:
-        found: list[Marks | None] = []
+    ) -> Sequence[MeasureCredits | None]:
+        found: list[MeasureCredits | None] = []
         for own, answer in zip(gold, answers, strict=True):
-            found += _ranking_marks([own], [answer], len(own or ()), counts_wrong=True)
+            found += _mark_found_candidates(
+                [own], [answer], len(own or ()), counts_wrong=True
+            )
         return found
 
 
@@ -328,14 +345,14 @@ class Bpref(RPrecision):
     """
 
     statistic = "bpref"
-    citation = INCOMPLETE
+    citation = BPREF_CITATION
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        assert isinstance(gold, Lists)
-        judged, grades = graded(gold)
+        assert isinstance(gold, ListColumn)
+        judged, grades = extract_candidates_and_grades(gold)
         ranks = (
-            ranks_of(judged, answers)
-            if isinstance(answers, Lists)
+            compute_ranks_of_gold(judged, answers)
+            if isinstance(answers, ListColumn)
             else np.zeros(len(judged.values))
         )
         stats = np.zeros((len(gold), 2))
@@ -356,15 +373,15 @@ class Bpref(RPrecision):
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Sequence[Marks | None]:
-        return _ranking_marks(gold, answers, WHOLE)
+    ) -> Sequence[MeasureCredits | None]:
+        return _mark_found_candidates(gold, answers, WHOLE_RANKING_CUT)
 
 
-def graded(gold: Lists) -> tuple[Lists, Floats]:
+def extract_candidates_and_grades(gold: ListColumn) -> tuple[ListColumn, Floats]:
     """Return the judged candidates and their grades. If the gold has no grades, all
     gold candidates have grade 1.
     """
-    if isinstance(gold, GradedLists):
+    if isinstance(gold, GradedListColumn):
         return gold.judged, gold.grades.astype(np.float64)
     return gold, np.ones(len(gold.values))
 
@@ -395,8 +412,8 @@ class RankingF1(MeanMetric):
         """Return an array (n, 4) with precision, recall and F1, and 1 if the instance
         counts.
         """
-        wanted, ranked = numbered(gold, answers)
-        ranks, sizes = ranks_of(wanted, ranked), wanted.lengths
+        wanted, ranked = number_candidates(gold, answers)
+        ranks, sizes = compute_ranks_of_gold(wanted, ranked), wanted.list_lengths
         rows = np.repeat(np.arange(len(wanted)), sizes)[
             (ranks > 0) & (ranks <= self.cut)
         ]
@@ -410,9 +427,11 @@ class RankingF1(MeanMetric):
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Sequence[Marks | None]:
+    ) -> Sequence[MeasureCredits | None]:
         counts_wrong = self.column != "recall"
-        return _ranking_marks(gold, answers, self.cut, counts_wrong=counts_wrong)
+        return _mark_found_candidates(
+            gold, answers, self.cut, counts_wrong=counts_wrong
+        )
 
 
 class F1OfMeans(RankingF1):
@@ -427,7 +446,7 @@ class F1OfMeans(RankingF1):
         precision, recall, count = sums[..., 0], sums[..., 1], sums[..., -1]
         return np.where(
             count > 0,
-            ratio(2 * precision * recall, (precision + recall) * count),
+            divide_or_zero(2 * precision * recall, (precision + recall) * count),
             np.nan,
         )
 
@@ -458,22 +477,22 @@ class Perplexity(Metric):
         probability, 1 if a gold candidate has probability 0, and 1 if the instance
         counts.
         """
-        assert isinstance(gold, Lists)
+        assert isinstance(gold, ListColumn)
         stats = np.zeros((len(gold), 3))
-        if not isinstance(answers, DeclaredLists):
+        if not isinstance(answers, RankingsWithProbabilities):
             return stats
         logs = answers.declared.log_probabilities(gold, answers.candidates)
         rows, is_possible = (
-            np.repeat(np.arange(len(gold)), gold.lengths),
+            np.repeat(np.arange(len(gold)), gold.list_lengths),
             np.isfinite(logs),
         )
-        sizes = np.maximum(gold.lengths, 1)
+        sizes = np.maximum(gold.list_lengths, 1)
         stats[:, 0] = (
             np.bincount(rows[is_possible], -logs[is_possible], minlength=len(gold))
             / sizes
         )
         stats[:, 1] = np.bincount(rows[~is_possible], minlength=len(gold)) > 0
-        stats[:, 2] = gold.lengths > 0
+        stats[:, 2] = gold.list_lengths > 0
         return stats
 
     def denominators(self, rows: Floats) -> Floats:
@@ -494,11 +513,13 @@ class Perplexity(Metric):
             return np.where(sums[..., 1] > 0, np.inf, np.exp(means))
 
 
-CITATION = (
+RESOLUTION_CITATION = (
     "Duma and Klein 2014, Citation Resolution: A method for evaluating context-based citation "
     "recommendation systems, ACL"
 )
-COCITATION = "He et al. 2010, Context-aware Citation Recommendation, WWW"
+COCITATION_PROBABILITY_CITATION = (
+    "He et al. 2010, Context-aware Citation Recommendation, WWW"
+)
 
 
 class ResolutionMean(MeanMetric):
@@ -511,14 +532,14 @@ class ResolutionMean(MeanMetric):
 
     statistic = "resolution"
     columns = ("success", "first")
-    citation = CITATION
+    citation = RESOLUTION_CITATION
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        assert isinstance(gold, Lists), "gold is numbered"
-        assert isinstance(answers, Lists), "answers are numbered"
-        best = best_ranks(gold, answers)
+        assert isinstance(gold, ListColumn), "gold is numbered"
+        assert isinstance(answers, ListColumn), "answers are numbered"
+        best = find_best_ranks(gold, answers)
         stats = np.ones((len(gold), 3))
-        stats[:, 0] = (best > 0) & (best <= gold.lengths)
+        stats[:, 0] = (best > 0) & (best <= gold.list_lengths)
         stats[:, 1] = best == 1
         return stats
 
@@ -530,15 +551,15 @@ class FirstPerCitation(Metric):
 
     shape = "mean"
     statistic = "resolution_citations"
-    citation = CITATION
+    citation = RESOLUTION_CITATION
     fixed = {"average": "citations"}
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        assert isinstance(gold, Lists), "gold is numbered"
-        assert isinstance(answers, Lists), "answers are numbered"
-        return np.column_stack([best_ranks(gold, answers) == 1, gold.lengths]).astype(
-            float
-        )
+        assert isinstance(gold, ListColumn), "gold is numbered"
+        assert isinstance(answers, ListColumn), "answers are numbered"
+        return np.column_stack(
+            [find_best_ranks(gold, answers) == 1, gold.list_lengths]
+        ).astype(float)
 
     def denominators(self, rows: Floats) -> Floats:
         return rows[:, 1]
@@ -558,23 +579,25 @@ class CocitedProbability(MeanMetric):
 
     statistic = "cocited"
     columns = ("cocited",)
-    citation = COCITATION
+    citation = COCITATION_PROBABILITY_CITATION
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        assert isinstance(answers, Resolutions), "answers know what the graph says"
+        assert isinstance(answers, RankingsWithCocitation), (
+            "answers know what the graph says"
+        )
         is_known = ~np.isnan(answers.cocited)
         return np.column_stack(
             [np.where(is_known, answers.cocited, 0), is_known]
         ).astype(float)
 
 
-def best_ranks(
-    gold: Lists, answers: Lists
+def find_best_ranks(
+    gold: ListColumn, answers: ListColumn
 ) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """Return the best rank of a gold candidate in each row of the gold, from 1, or 0 if
     no gold candidate is ranked. Each row must have gold.
     """
-    ranks = ranks_of(gold, answers).astype(np.int64)
+    ranks = compute_ranks_of_gold(gold, answers).astype(np.int64)
     unranked = np.iinfo(np.int64).max
     best = np.minimum.reduceat(np.where(ranks > 0, ranks, unranked), gold.offsets[:-1])
     return np.where(best == unranked, 0, best)

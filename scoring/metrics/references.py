@@ -7,27 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.answers import normalised
+from scoring.metrics.answers import normalise_answer
 from scoring.metrics.base import (
     Floats,
     MeanMetric,
     Parameters,
     Requirement,
     TextMean,
-    harmonic_mean,
+    compute_harmonic_mean,
 )
 from scoring.metrics.bertscore import BertScore
 from scoring.metrics.meteor import NltkMeteor
 from scoring.metrics.rouge import Rouge
-from scoring.metrics.sacrebleu import Bleu, Chrf, Counted
-from scoring.metrics.tokenizers import tokenizer, words
-from tasks.types.base import Marks
-from tasks.types.columns import present
+from scoring.metrics.sacrebleu import Bleu, Chrf, SacreBleuMetric
+from scoring.metrics.tokenizers import load_tokenizer, select_word_tokens
+from tasks.types.base import MeasureCredits
+from tasks.types.columns import compute_mask_of_present_rows
 
-SQUAD = "Rajpurkar et al. 2016, SQuAD: 100,000+ Questions for Machine Comprehension of Text, EMNLP"
+SQUAD_CITATION = "Rajpurkar et al. 2016, SQuAD: 100,000+ Questions for Machine Comprehension of Text, EMNLP"
 
 
-class OfReferences(MeanMetric):
+class BestReferenceMetric(MeanMetric):
     """The base class of metrics that compare an answer with the best of several
     references and average over instances.
 
@@ -67,13 +67,13 @@ class OfReferences(MeanMetric):
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
         places = [row for row, references in enumerate(gold) for _ in references or ()]
-        texts = self.comparable_texts(
+        texts = self.normalise_texts(
             [reference for references in gold for reference in references or ()]
         )
         stats = np.zeros((len(gold), len(self.columns) + 1))
         if not places:
             return stats
-        compared = self.comparable_texts(answers)
+        compared = self.normalise_texts(answers)
         pairs = self.measure.measured(texts, [compared[row] for row in places])
         decisive = self.columns.index(self.decisive)
         # The first of several equally good references is the best reference.
@@ -87,7 +87,7 @@ class OfReferences(MeanMetric):
         return stats
 
 
-class BestRouge(OfReferences):
+class BestRouge(BestReferenceMetric):
     """ROUGE as in the package rouge-score, with the reference that has the largest F1."""
 
     def __init__(
@@ -107,7 +107,7 @@ class BestRouge(OfReferences):
         self.statistic += f":{kind}"
 
 
-class BestMeteor(OfReferences):
+class BestMeteor(BestReferenceMetric):
     """METEOR as in NLTK, with the reference that has the largest value. METEOR is
     undefined without the WordNet files.
     """
@@ -126,7 +126,7 @@ class BestMeteor(OfReferences):
         self.statistic = "references:meteor"
 
 
-class BestBertScore(OfReferences):
+class BestBertScore(BestReferenceMetric):
     """BERTScore with the reference that has the largest F1."""
 
     def __init__(
@@ -150,23 +150,23 @@ class BestBertScore(OfReferences):
         )
 
 
-def counts_of_references(
-    metric: Counted, counter: Any, gold: Sequence[Any], answers: Sequence[Any]
+def count_against_references(
+    metric: SacreBleuMetric, counter: Any, gold: Sequence[Any], answers: Sequence[Any]
 ) -> Floats:
     """Return sacreBLEU's counts for each instance with all references of the instance,
     and then 1. The row of an instance without gold contains only zeros.
     """
-    counts = present(gold).astype(np.float64)
+    counts = compute_mask_of_present_rows(gold).astype(np.float64)
     stats = np.column_stack(
-        [np.zeros((len(gold), metric.counts_of([]).shape[1])), counts]
+        [np.zeros((len(gold), metric.count_text_pairs([]).shape[1])), counts]
     )
     if rows := np.flatnonzero(counts).tolist():
         streams = list(
-            zip_longest(*map(metric.comparable_texts, (gold[row] for row in rows)))
+            zip_longest(*map(metric.normalise_texts, (gold[row] for row in rows)))
         )
         # sacreBLEU returns counts only by a private method, so its version is pinned.
         stats[rows, :-1] = counter._extract_corpus_statistics(  # noqa: SLF001
-            metric.comparable_texts([answers[row] for row in rows]), streams
+            metric.normalise_texts([answers[row] for row in rows]), streams
         )
     return stats
 
@@ -184,7 +184,7 @@ class ReferencesBleu(Bleu):
 
         # The default tokenizer of sacreBLEU is `13a`.
         counter = BLEU(tokenize=self.tokenizer or None)
-        return counts_of_references(self, counter, gold, answers)
+        return count_against_references(self, counter, gold, answers)
 
     @property
     def parameters(self) -> Parameters:
@@ -204,11 +204,14 @@ class ReferencesChrf(Chrf):
         from sacrebleu.metrics.chrf import CHRF
 
         # chrF ignores whitespace.
-        return counts_of_references(
+        return count_against_references(
             self,
             CHRF(word_order=self.words),
-            [references and tuple(map(self.parted, references)) for references in gold],
-            [answer and self.parted(answer) for answer in answers],
+            [
+                references and tuple(map(self.separate_tokens_by_spaces, references))
+                for references in gold
+            ],
+            [answer and self.separate_tokens_by_spaces(answer) for answer in answers],
         )
 
     @property
@@ -219,7 +222,7 @@ class ReferencesChrf(Chrf):
 class _ShortAnswerMetric(TextMean):
     statistic = "short-answer"
     columns = ("exact", "f1")
-    citation = SQUAD
+    citation = SQUAD_CITATION
     fixed = {"normalised": "squad"}
 
     def __init__(
@@ -232,17 +235,19 @@ class _ShortAnswerMetric(TextMean):
             self.packages = ("sacrebleu",)
 
     def tokens(self, text: str) -> list[str]:
-        return self._split_into_words(normalised(text))
+        return self._split_into_words(normalise_answer(text))
 
     def _split_into_words(self, text: str) -> list[str]:
         return (
-            words(tokenizer(self.tokenizer)(text)) if self.tokenizer else text.split()
+            select_word_tokens(load_tokenizer(self.tokenizer)(text))
+            if self.tokenizer
+            else text.split()
         )
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
         rows = []
         for reference, answer in zip(gold, answers, strict=True):
-            wanted, given = normalised(reference), normalised(answer)
+            wanted, given = normalise_answer(reference), normalise_answer(answer)
             of_wanted, of_given = (
                 self._split_into_words(wanted),
                 self._split_into_words(given),
@@ -251,7 +256,7 @@ class _ShortAnswerMetric(TextMean):
             sizes = len(of_given), len(of_wanted)
             # If gold or answer has no words, F1 is 1 if both have no words, else 0.
             f1 = (
-                float(harmonic_mean(both / sizes[0], both / sizes[1]))
+                float(compute_harmonic_mean(both / sizes[0], both / sizes[1]))
                 if all(sizes)
                 else float(sizes[0] == sizes[1])
             )
@@ -259,7 +264,7 @@ class _ShortAnswerMetric(TextMean):
         return np.array(rows, dtype=np.float64).reshape(-1, 2)
 
 
-class ShortAnswer(OfReferences):
+class ShortAnswer(BestReferenceMetric):
     """Exact match or token F1 of SQuAD, with the best of several references. Exact
     match and token F1 ignore case, punctuation and articles.
     """
@@ -273,14 +278,14 @@ class ShortAnswer(OfReferences):
 
     def marks(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Sequence[Marks | None]:
+    ) -> Sequence[MeasureCredits | None]:
         """Return the metric's value with the best reference as the credit of the
         answer.
         """
         stats = self.instance_stats(gold, answers)
         shares = stats[:, self.columns.index(self.column)]
         return [
-            Marks((), (float(share),)) if answer and counts else None
+            MeasureCredits((), (float(share),)) if answer and counts else None
             for share, answer, counts in zip(shares, answers, stats[:, -1], strict=True)
         ]
 
@@ -297,7 +302,7 @@ class Length(MeanMetric):
     columns = ("words",)
     higher_is_better = None
     scale = 0
-    citation = SQUAD
+    citation = SQUAD_CITATION
 
     def __init__(
         self, name: str, rules: str, *, column: str, tokenizer: str = ""
@@ -310,10 +315,10 @@ class Length(MeanMetric):
 
     def tokens(self, text: str) -> list[str]:
         if self.tokenizer:
-            return words(tokenizer(self.tokenizer)(text))
+            return select_word_tokens(load_tokenizer(self.tokenizer)(text))
         return text.split()
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        counts = present(gold).astype(np.float64)
+        counts = compute_mask_of_present_rows(gold).astype(np.float64)
         lengths = [len(self.tokens(answer or "")) for answer in answers]
         return np.column_stack([lengths * counts, counts])

@@ -21,38 +21,42 @@ from scoring.metrics.base import (
     Metric,
     Parameters,
     UnitColumns,
-    harmonic_mean,
+    compute_harmonic_mean,
     quotient,
 )
-from tasks.types.base import Options, is_official
-from tasks.types.cited_reports.checks import length_of
-from tasks.types.cited_reports.judgements import ASSIGNS, SUPPORTS, Key
+from tasks.types.base import Options, is_official_rule_set
+from tasks.types.cited_reports.checks import count_words_or_characters
+from tasks.types.cited_reports.judgements import (
+    ASSIGNS_KIND,
+    SUPPORTS_KIND,
+    JudgementKey,
+)
 from tasks.types.cited_reports.options import (
-    ASSIGNMENTS,
-    SUPPORTS_FILE,
-    accepted,
-    is_stored,
-    ledger_judge,
+    ASSIGNMENTS_OPTION,
+    SUPPORTS_OPTION,
+    get_ledger_judge_name,
+    has_ledger_labels,
     max_citations,
+    parse_accepted_categories,
 )
 from tasks.types.cited_reports.pairing import (
-    MISSING,
+    MISSING_JUDGEMENT,
     JudgedCitation,
     JudgedNugget,
     JudgedReport,
 )
-from tasks.types.cited_reports.topics import NuggetOfTopic, Topic
-from tasks.types.problems import Unavailable
+from tasks.types.cited_reports.topics import NuggetOfTopic, ReportTopic
+from tasks.types.problems import SoftwareUnavailable
 
-NUGGETS = (
+NUGGETS_CITATION = (
     "Pradeep et al. 2025, The Great Nugget Recall: Automating Fact Extraction and RAG "
     "Evaluation with Large Language Models, SIGIR"
 )
-SUPPORT = (
+SUPPORT_CITATION = (
     "Thakur et al. 2025, Support Evaluation for the TREC 2024 RAG Track: Comparing "
     "Human versus LLM Judges, SIGIR"
 )
-VITAL, ALL = "vital", "all"
+VITAL_NUGGETS, ALL_NUGGETS = "vital", "all"
 
 
 class NuggetScore(Metric):
@@ -71,12 +75,12 @@ class NuggetScore(Metric):
 
     statistic = "nuggets"
     shape = "mean"
-    citation = NUGGETS
-    labels_kind = ASSIGNS
+    citation = NUGGETS_CITATION
+    labels_kind = ASSIGNS_KIND
     #: A scope is either all nuggets of a topic or only the vital nuggets.
     #: Each scope has columns for credit, strict credit, weight and missing assignments.
     #: Credits and weight are divided by the topic's number of nuggets in the scope.
-    columns = {VITAL: (0, 1, 2, 3), ALL: (4, 5, 6, 7)}
+    columns = {VITAL_NUGGETS: (0, 1, 2, 3), ALL_NUGGETS: (4, 5, 6, 7)}
 
     def __init__(
         self, name: str, rules: str, *, scope: str, is_strict: bool, options: Options
@@ -84,21 +88,21 @@ class NuggetScore(Metric):
         super().__init__(name, rules)
         self.scope, self.is_strict = scope, is_strict
         self.options = options
-        self.judge = ledger_judge(options, ASSIGNMENTS.name)
+        self.judge = get_ledger_judge_name(options, ASSIGNMENTS_OPTION.name)
 
     @property
     def parameters(self) -> Parameters:
-        judge = {ASSIGNMENTS.name: self.judge} if self.judge else {}
+        judge = {ASSIGNMENTS_OPTION.name: self.judge} if self.judge else {}
         return {**super().parameters, **judge}
 
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Mapping[Key, bool | str] | None:
+    ) -> Mapping[JudgementKey, bool | str] | None:
         if not self.judge:
             return None
         nuggets = (answer for answer in answers if isinstance(answer, JudgedNugget))
         return {
-            _hexadecimal_digests(key): label
+            _convert_to_hexadecimal(key): label
             for nugget in nuggets
             for key, label in zip(nugget.keys, nugget.labels, strict=True)
             if key
@@ -111,34 +115,34 @@ class NuggetScore(Metric):
         return UnitColumns("nuggets", value, weight, missing)
 
     def instance_stats(
-        self, gold: Sequence[Topic | NuggetOfTopic], answers: Sequence[Any]
+        self, gold: Sequence[ReportTopic | NuggetOfTopic], answers: Sequence[Any]
     ) -> Floats:
-        _refuse_site_labels(self.options, ASSIGNMENTS.name)
+        _refuse_site_labels(self.options, ASSIGNMENTS_OPTION.name)
         has_any = bool(self.judge) or any(
             answer.is_assigned for answer in answers if answer is not None
         )
         rows = np.zeros((len(answers), 8))
         for row, (own, answer) in enumerate(zip(gold, answers, strict=True)):
             if isinstance(own, NuggetOfTopic):
-                rows[row] = self._row(own, answer, has_any=has_any)
-            elif is_official(self.rules) and answer and answer.is_assigned:
-                rows[row, 2] = not own.vital_nuggets
+                rows[row] = self._build_nugget_row(own, answer, has_any=has_any)
+            elif is_official_rule_set(self.rules) and answer and answer.is_assigned:
+                rows[row, 2] = not own.vital_nugget_count
                 rows[row, 6] = not own.nuggets
         return rows
 
-    def _row(
+    def _build_nugget_row(
         self, gold: NuggetOfTopic, answer: JudgedNugget | None, *, has_any: bool
     ) -> list[float]:
-        if is_official(self.rules) and not (answer and answer.is_assigned):
+        if is_official_rule_set(self.rules) and not (answer and answer.is_assigned):
             return [0.0] * 8
         earned, unknown = (0.0, 0.0), float(not has_any)
-        of_vital, of_all = gold.topic.vital_nuggets, len(gold.topic.nuggets or ())
+        of_vital, of_all = gold.topic.vital_nugget_count, len(gold.topic.nuggets or ())
         if answer:
-            if answer.has_no_label:
+            if answer.has_no_valid_label:
                 return [0.0] * 8
             earned = answer.credit(), answer.credit(is_strict=True)
             of_vital, of_all = answer.of_vital, answer.of_all
-            unknown = float(answer.is_missing)
+            unknown = float(answer.has_missing_judgement)
         shares = [*(credit / of_all for credit in earned), 1 / of_all, unknown]
         if not gold.nugget.is_vital:
             return [0.0] * 4 + shares
@@ -166,23 +170,23 @@ class NuggetScore(Metric):
 
 #: The columns of the matrix of citation scores.
 (
-    PRECISION,
-    STRICT_PRECISION,
-    OF_PRECISION,
-    RECALL,
-    STRICT_RECALL,
-    OF_RECALL,
-    F1,
-    OF_F1,
-    UNKNOWN,
-    COUNTS,
+    PRECISION_COLUMN,
+    STRICT_PRECISION_COLUMN,
+    PRECISION_WEIGHT_COLUMN,
+    RECALL_COLUMN,
+    STRICT_RECALL_COLUMN,
+    RECALL_WEIGHT_COLUMN,
+    F1_COLUMN,
+    F1_WEIGHT_COLUMN,
+    UNKNOWN_LABELS_COLUMN,
+    COUNTED_COLUMN,
 ) = range(10)
 _COLUMNS_BY_PART = {
-    ("precision", False): (PRECISION, OF_PRECISION),
-    ("precision", True): (STRICT_PRECISION, OF_PRECISION),
-    ("recall", False): (RECALL, OF_RECALL),
-    ("recall", True): (STRICT_RECALL, OF_RECALL),
-    ("f1", False): (F1, OF_F1),
+    ("precision", False): (PRECISION_COLUMN, PRECISION_WEIGHT_COLUMN),
+    ("precision", True): (STRICT_PRECISION_COLUMN, PRECISION_WEIGHT_COLUMN),
+    ("recall", False): (RECALL_COLUMN, RECALL_WEIGHT_COLUMN),
+    ("recall", True): (STRICT_RECALL_COLUMN, RECALL_WEIGHT_COLUMN),
+    ("f1", False): (F1_COLUMN, F1_WEIGHT_COLUMN),
 }
 
 
@@ -204,9 +208,9 @@ class CitationScore(Metric):
 
     statistic = "citations"
     shape = "mean"
-    citation = SUPPORT
+    citation = SUPPORT_CITATION
     counts_by_last_column = True
-    labels_kind = SUPPORTS
+    labels_kind = SUPPORTS_KIND
 
     def __init__(
         self,
@@ -220,11 +224,11 @@ class CitationScore(Metric):
         super().__init__(name, rules)
         self.part, self.is_strict = part, is_strict
         self.options = options
-        self.judge = ledger_judge(options, SUPPORTS_FILE.name)
-        accepted(options)
+        self.judge = get_ledger_judge_name(options, SUPPORTS_OPTION.name)
+        parse_accepted_categories(options)
         limit = max_citations(options)
         self.fixed = {"max_citations": "all" if limit is None else limit}
-        if self.is_of_means:
+        if self.is_f1_of_means:
             self.shape = "ratio"
 
     @property
@@ -232,35 +236,35 @@ class CitationScore(Metric):
         if self.part != "precision":
             return None
         value, weight = _COLUMNS_BY_PART[self.part, self.is_strict]
-        return UnitColumns("citations", value, weight, UNKNOWN)
+        return UnitColumns("citations", value, weight, UNKNOWN_LABELS_COLUMN)
 
     @property
     def parameters(self) -> Parameters:
-        judge = {SUPPORTS_FILE.name: self.judge} if self.judge else {}
+        judge = {SUPPORTS_OPTION.name: self.judge} if self.judge else {}
         return {**super().parameters, **judge}
 
     def labels_used(
         self, gold: Sequence[Any], answers: Sequence[Any]
-    ) -> Mapping[Key, bool | str] | None:
+    ) -> Mapping[JudgementKey, bool | str] | None:
         if not self.judge:
             return None
         reports = (answer for answer in answers if isinstance(answer, JudgedReport))
         return {
-            _hexadecimal_digests(citation.key): citation.label
+            _convert_to_hexadecimal(citation.key): citation.label
             for report in reports
             for citation in report.citations
-            if citation.key and citation.label != MISSING
+            if citation.key and citation.label != MISSING_JUDGEMENT
         }
 
     @property
-    def is_of_means(self) -> bool:
+    def is_f1_of_means(self) -> bool:
         """Return True if the metric's value is the harmonic mean of mean precision and
         mean recall.
         """
-        return self.part == "f1" and is_official(self.rules)
+        return self.part == "f1" and is_official_rule_set(self.rules)
 
     def instance_stats(self, gold: Sequence[Any], answers: Sequence[Any]) -> Floats:
-        _refuse_site_labels(self.options, SUPPORTS_FILE.name)
+        _refuse_site_labels(self.options, SUPPORTS_OPTION.name)
         has_any = any(
             answer.is_supported
             for answer in answers
@@ -268,16 +272,18 @@ class CitationScore(Metric):
         )
         rows = np.zeros((len(answers), 10))
         for row, (own, answer) in enumerate(zip(gold, answers, strict=True)):
-            if isinstance(own, Topic):
-                rows[row] = self._row(answer, has_any=has_any)
+            if isinstance(own, ReportTopic):
+                rows[row] = self._build_report_row(answer, has_any=has_any)
         return rows
 
-    def _row(self, answer: JudgedReport | None, *, has_any: bool) -> Floats:
+    def _build_report_row(
+        self, answer: JudgedReport | None, *, has_any: bool
+    ) -> Floats:
         row = np.zeros(10)
-        official = is_official(self.rules)
+        official = is_official_rule_set(self.rules)
         if answer is None or answer.report is None:
-            row[[OF_RECALL, OF_F1, COUNTS]] = not official
-            row[UNKNOWN] = not has_any
+            row[[RECALL_WEIGHT_COLUMN, F1_WEIGHT_COLUMN, COUNTED_COLUMN]] = not official
+            row[UNKNOWN_LABELS_COLUMN] = not has_any
             return row
         counted = [citation for citation in answer.citations if citation.counts]
         sentences = [
@@ -287,58 +293,66 @@ class CitationScore(Metric):
             or any(citation.counts for citation in sentence.citations)
         ]
         if counted:
-            row[PRECISION] = _mean([one.credit() for one in counted])
-            row[STRICT_PRECISION] = _mean(
+            row[PRECISION_COLUMN] = _compute_mean([one.credit() for one in counted])
+            row[STRICT_PRECISION_COLUMN] = _compute_mean(
                 [one.credit(is_strict=True) for one in counted]
             )
         if sentences:
-            row[RECALL] = _mean(
-                [_best_credit(sentence, is_strict=False) for sentence in sentences]
+            row[RECALL_COLUMN] = _compute_mean(
+                [_find_best_credit(sentence, is_strict=False) for sentence in sentences]
             )
-            row[STRICT_RECALL] = _mean(
-                [_best_credit(sentence, is_strict=True) for sentence in sentences]
+            row[STRICT_RECALL_COLUMN] = _compute_mean(
+                [_find_best_credit(sentence, is_strict=True) for sentence in sentences]
             )
-        row[F1] = harmonic_mean(row[PRECISION], row[RECALL])
-        row[OF_PRECISION] = bool(counted) or (official and not answer.citations)
-        row[[OF_RECALL, OF_F1]] = bool(sentences)
-        row[UNKNOWN] = not has_any or any(one.label == MISSING for one in counted)
-        row[COUNTS] = 1
+        row[F1_COLUMN] = compute_harmonic_mean(
+            row[PRECISION_COLUMN], row[RECALL_COLUMN]
+        )
+        row[PRECISION_WEIGHT_COLUMN] = bool(counted) or (
+            official and not answer.citations
+        )
+        row[[RECALL_WEIGHT_COLUMN, F1_WEIGHT_COLUMN]] = bool(sentences)
+        row[UNKNOWN_LABELS_COLUMN] = not has_any or any(
+            one.label == MISSING_JUDGEMENT for one in counted
+        )
+        row[COUNTED_COLUMN] = 1
         return row
 
     def denominators(self, rows: Floats) -> Floats:
-        if self.is_of_means:
-            return rows[:, OF_PRECISION] + rows[:, OF_RECALL]
+        if self.is_f1_of_means:
+            return rows[:, PRECISION_WEIGHT_COLUMN] + rows[:, RECALL_WEIGHT_COLUMN]
         return rows[:, _COLUMNS_BY_PART[self.part, self.is_strict][1]]
 
     def aggregate(self, sums: Floats) -> Floats:
-        if self.is_of_means:
-            value = harmonic_mean(
-                quotient(sums[..., PRECISION], sums[..., OF_PRECISION]),
-                quotient(sums[..., RECALL], sums[..., OF_RECALL]),
+        if self.is_f1_of_means:
+            value = compute_harmonic_mean(
+                quotient(
+                    sums[..., PRECISION_COLUMN], sums[..., PRECISION_WEIGHT_COLUMN]
+                ),
+                quotient(sums[..., RECALL_COLUMN], sums[..., RECALL_WEIGHT_COLUMN]),
             )
         else:
             credit, weight = _COLUMNS_BY_PART[self.part, self.is_strict]
             value = quotient(sums[..., credit], sums[..., weight])
-        return np.where(sums[..., UNKNOWN] > 0, np.nan, value)
+        return np.where(sums[..., UNKNOWN_LABELS_COLUMN] > 0, np.nan, value)
 
 
 def _refuse_site_labels(options: Options, option: str) -> None:
-    if is_stored(options, option):
-        raise Unavailable(
-            f"the labels of {ledger_judge(options, option)} are kept by a site: have its organisers export "
-            f"them, and give the file as {option}=PATH"
+    if has_ledger_labels(options, option):
+        raise SoftwareUnavailable(
+            f"the labels of {get_ledger_judge_name(options, option)} are kept by a site: "
+            f"have its organisers export them, and give the file as {option}=PATH"
         )
 
 
-def _hexadecimal_digests(key: Key) -> Key:
+def _convert_to_hexadecimal(key: JudgementKey) -> JudgementKey:
     return tuple(digest.partition(":")[2] for digest in key)
 
 
-def _mean(values: Sequence[float]) -> float:
+def _compute_mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _best_credit(citations: Sequence[JudgedCitation], *, is_strict: bool) -> float:
+def _find_best_credit(citations: Sequence[JudgedCitation], *, is_strict: bool) -> float:
     return max(
         (citation.credit(is_strict=is_strict) for citation in citations), default=0.0
     )
@@ -367,7 +381,7 @@ class Coverage(_ReportMean):
 
     statistic = "coverage"
     columns = ("covered",)
-    citation = SUPPORT
+    citation = SUPPORT_CITATION
 
     def measured(self, answer: JudgedReport) -> Sequence[float]:
         covered = [
@@ -377,7 +391,7 @@ class Coverage(_ReportMean):
             )
             for sentence in answer.sentences
         ]
-        return (_mean(covered),)
+        return (_compute_mean(covered),)
 
 
 class Length(_ReportMean):
@@ -400,4 +414,6 @@ class Length(_ReportMean):
 
     def measured(self, answer: JudgedReport) -> Sequence[float]:
         text = answer.report.text if answer.report else ""
-        return tuple(float(length_of(text, unit)) for unit in self.columns)
+        return tuple(
+            float(count_words_or_characters(text, unit)) for unit in self.columns
+        )

@@ -19,21 +19,31 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from scoring.metrics import cache
-from scoring.metrics.base import PARTS, Floats, Parameters, TextMean, harmonic_mean
-from scoring.metrics.porter import rouge_score_stem
-from scoring.metrics.tokenizers import Tokenize, tokenizer, words
+from scoring.metrics.base import (
+    PRECISION_RECALL_F1,
+    Floats,
+    Parameters,
+    TextMean,
+    compute_harmonic_mean,
+)
+from scoring.metrics.porter import stem_as_rouge_score
+from scoring.metrics.tokenizers import (
+    TokenizeFunction,
+    load_tokenizer,
+    select_word_tokens,
+)
 from tasks.types.base import Options
 
 #: ROUGE-1, -2 and -L need only tokens, and ROUGE-Lsum also needs sentence boundaries.
-PLAIN, BY_SENTENCE = ("1", "2", "l"), ("lsum",)
+ROUGE_KINDS_OF_TEXTS, ROUGE_KINDS_OF_SENTENCES = ("1", "2", "l"), ("lsum",)
 #: Number of bootstrap samples of rouge-score's aggregator.
-RESAMPLES = 1000
+NUMBER_OF_BOOTSTRAP_SAMPLES = 1000
 
 
-def rouge(
+def compute_rouge(
     references: Sequence[str],
     predictions: Sequence[str],
-    kinds: Sequence[str] = PLAIN,
+    kinds: Sequence[str] = ROUGE_KINDS_OF_TEXTS,
     *,
     is_stemmed: bool,
 ) -> dict[str, Floats]:
@@ -46,31 +56,31 @@ def rouge(
         raise ValueError(
             f"{len(references)} references and {len(predictions)} predictions"
         )
-    gold, peer = encoded_gold(tuple(references)), encoded(predictions)
+    gold, peer = encode_gold_texts(tuple(references)), encode_texts(predictions)
     if is_stemmed:
-        gold, peer = gold.stemmed(), peer.stemmed()
+        gold, peer = gold.replace_words_by_stems(), peer.replace_words_by_stems()
     # For each kind, ``counted`` contains the hits of each pair.
     # The second member is a text's number of tokens minus its number of n-grams.
     counted: dict[str, tuple[Numbers, int]] = {}
     if {"1", "2"} & {*kinds}:
         unigrams, bigrams = (
-            np.zeros(len(gold.lengths), dtype=np.int64) for _ in range(2)
+            np.zeros(len(gold.text_lengths), dtype=np.int64) for _ in range(2)
         )
-        for block in blocks(gold, peer):
-            unigrams[block.pairs] = unigram_hits(block)
-            bigrams[block.pairs] = bigram_hits(block)
+        for block in iterate_text_pair_blocks(gold, peer):
+            unigrams[block.pairs] = count_unigram_hits(block)
+            bigrams[block.pairs] = count_bigram_hits(block)
         counted |= {"1": (unigrams, 0), "2": (bigrams, 1)}
     if "l" in kinds:
-        counted["l"] = lcs_lengths(gold, peer), 0
+        counted["l"] = compute_lcs_lengths(gold, peer), 0
     if "lsum" in kinds:
-        counted["lsum"] = union_hits(gold, peer), 0
+        counted["lsum"] = count_union_hits(gold, peer), 0
     scores = {}
     for kind in kinds:
         hits, less = counted[kind]
-        precision = hits / np.maximum(peer.lengths - less, 1)
-        recall = hits / np.maximum(gold.lengths - less, 1)
+        precision = hits / np.maximum(peer.text_lengths - less, 1)
+        recall = hits / np.maximum(gold.text_lengths - less, 1)
         scores[kind] = np.column_stack(
-            [precision, recall, harmonic_mean(precision, recall)]
+            [precision, recall, compute_harmonic_mean(precision, recall)]
         )
     return scores
 
@@ -105,12 +115,18 @@ class Rouge(TextMean):
         self.tokenizer = tokenizer
         self.choose_tokenizer(options)
         self.choose_engine(options)
-        self.kinds = PLAIN if kind in PLAIN else BY_SENTENCE
+        self.kinds = (
+            ROUGE_KINDS_OF_TEXTS
+            if kind in ROUGE_KINDS_OF_TEXTS
+            else ROUGE_KINDS_OF_SENTENCES
+        )
         self.columns = tuple(
-            f"{measure}_{part}" for measure in self.kinds for part in PARTS
+            f"{measure}_{part}"
+            for measure in self.kinds
+            for part in PRECISION_RECALL_F1
         )
         self.is_stemmed = is_stemmed
-        family = "rouge" if kind in PLAIN else "rouge_lsum"
+        family = "rouge" if kind in ROUGE_KINDS_OF_TEXTS else "rouge_lsum"
         self.statistic = f"{family}_stemmed" if is_stemmed else family
         if self.tokenizer:
             self.packages = (*self.packages, "sacrebleu")
@@ -121,35 +137,41 @@ class Rouge(TextMean):
             **super().parameters,
             "stemmer": "porter" if self.is_stemmed else "none",
             "tokenizer": self.tokenizer or "rouge-score",
-            **({"sentences": "lines"} if self.kinds == BY_SENTENCE else {}),
-            **self.signed_engine,
+            **(
+                {"sentences": "lines"} if self.kinds == ROUGE_KINDS_OF_SENTENCES else {}
+            ),
+            **self.engine_parameters,
         }
 
     def measured(self, gold: Sequence[str], answers: Sequence[str]) -> Floats:
-        compute = package_rouge if self.is_by_package else rouge
+        compute = compute_package_rouge if self.is_by_package else compute_rouge
         if self.tokenizer:
-            gold = [in_ascii(text, self.tokens) for text in gold]
-            answers = [in_ascii(text, self.tokens) for text in answers]
+            gold = [encode_tokens_as_ascii(text, self.tokens) for text in gold]
+            answers = [encode_tokens_as_ascii(text, self.tokens) for text in answers]
         scores = compute(gold, answers, self.kinds, is_stemmed=self.is_stemmed)
         return np.hstack([scores[kind] for kind in self.kinds])
 
     def tokens(self, text: str) -> list[str]:
-        return rouge_tokens(text, self.tokenizer)
+        return tokenize_for_rouge(text, self.tokenizer)
 
 
 #: The pattern matches words of lower-case texts as defined by the package rouge-score.
-ROUGE_WORDS = re.compile("[a-z0-9]+")
+ROUGE_WORD_PATTERN = re.compile("[a-z0-9]+")
 
 
-def rouge_tokens(text: str, name: str = "") -> list[str]:
+def tokenize_for_rouge(text: str, name: str = "") -> list[str]:
     """Return the words that the named tokenizer finds in the lower-case text. If
     ``name`` is empty, use the default tokenizer of the package rouge-score.
     """
     lowered = text.lower()
-    return words(tokenizer(name)(lowered)) if name else ROUGE_WORDS.findall(lowered)
+    return (
+        select_word_tokens(load_tokenizer(name)(lowered))
+        if name
+        else ROUGE_WORD_PATTERN.findall(lowered)
+    )
 
 
-def in_ascii(text: str, tokenize: Tokenize) -> str:
+def encode_tokens_as_ascii(text: str, tokenize: TokenizeFunction) -> str:
     """Encode the tokens of each line as ASCII words, which the default tokenizer of
     rouge-score does not split.
 
@@ -158,7 +180,9 @@ def in_ascii(text: str, tokenize: Tokenize) -> str:
     """
     return "\n".join(
         " ".join(
-            token if ROUGE_WORDS.fullmatch(token) else f"x{token.encode().hex()}0"
+            token
+            if ROUGE_WORD_PATTERN.fullmatch(token)
+            else f"x{token.encode().hex()}0"
             for token in tokenize(line)
         )
         for line in text.split("\n")
@@ -181,19 +205,20 @@ class RougeMid(Rouge):
             return math.nan
         draw, place = (
             np.random.RandomState(0),
-            PLAIN.index(self.column.partition("_")[0]),
+            ROUGE_KINDS_OF_TEXTS.index(self.column.partition("_")[0]),
         )
         samples = (
             draw.choice(len(values), len(values))
-            for _ in range(RESAMPLES * (place + 1))
+            for _ in range(NUMBER_OF_BOOTSTRAP_SAMPLES * (place + 1))
         )
         means = [
-            values[sample].mean() for sample in islice(samples, RESAMPLES * place, None)
+            values[sample].mean()
+            for sample in islice(samples, NUMBER_OF_BOOTSTRAP_SAMPLES * place, None)
         ]
         return self.scale * float(np.median(means))
 
 
-def package_rouge(
+def compute_package_rouge(
     references: Sequence[str],
     predictions: Sequence[str],
     kinds: Sequence[str],
@@ -222,45 +247,49 @@ def package_rouge(
 Numbers = NDArray[np.int64]
 
 #: The ends of texts and lines are represented by bytes that do not occur in ASCII.
-TEXT_END, LINE_END = b"\x80", b"\x81"
-_TOKEN_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789" + TEXT_END + LINE_END)
+TEXT_END_BYTE, LINE_END_BYTE = b"\x80", b"\x81"
+_TOKEN_BYTES = frozenset(
+    b"abcdefghijklmnopqrstuvwxyz0123456789" + TEXT_END_BYTE + LINE_END_BYTE
+)
 #: All bytes except letters, digits and these two bytes separate words.
 _BYTE_TRANSLATION_TABLE = bytes(
     byte if byte in _TOKEN_BYTES else ord(" ") for byte in range(256)
 )
 #: Words with at most this many letters are never stemmed.
-SHORT = 3
+MAX_UNSTEMMED_LETTERS = 3
 #: The cache omits shorter texts, which are encoded as fast as cached texts are read.
-WORTH_KEEPING = 500_000
+MIN_CACHED_CHARACTERS = 500_000
 #: Version of the cache.
 #: A change of tokenisation or stemming must increase this version.
-KIND = "rouge-1"
+CACHE_KIND = "rouge-1"
 
 
-class Vocabulary(dict[bytes, int]):
+class WordNumbers(dict[bytes, int]):
     """A mapping of words to numbers, in the order of first occurrence. The number 0 is
     the end of a text, and 1 is the end of a line.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.forget()
+        self.forget_all_words()
 
-    def forget(self) -> None:
+    def forget_all_words(self) -> None:
         """Remove all words from the vocabulary. Word numbers from before this call
         become invalid.
         """
         self.clear()
-        self.update({TEXT_END: 0, LINE_END: 1})
+        self.update({TEXT_END_BYTE: 0, LINE_END_BYTE: 1})
         self._stem_numbers: dict[bytes, int] = {}
-        self._stem_of = {TEXT_END: TEXT_END, LINE_END: LINE_END}
+        self._stem_of = {TEXT_END_BYTE: TEXT_END_BYTE, LINE_END_BYTE: LINE_END_BYTE}
         self._stems: Numbers = np.array([], dtype=np.int64)
 
     def __missing__(self, word: bytes) -> int:
         number = self[word] = len(self)
         return number
 
-    def learn(self, words: Iterable[bytes], stems: Iterable[bytes]) -> None:
+    def add_words_and_stems(
+        self, words: Iterable[bytes], stems: Iterable[bytes]
+    ) -> None:
         """Add words and stems from a cache file to the vocabulary."""
         self._stem_of.update(zip(words, stems, strict=True))
 
@@ -268,9 +297,13 @@ class Vocabulary(dict[bytes, int]):
         stem = self._stem_of.get(word)
         if stem is not None:
             return stem
-        return rouge_score_stem(word.decode()).encode() if len(word) > SHORT else word
+        return (
+            stem_as_rouge_score(word.decode()).encode()
+            if len(word) > MAX_UNSTEMMED_LETTERS
+            else word
+        )
 
-    def stems(self) -> Numbers:
+    def list_stem_numbers(self) -> Numbers:
         """Return an array with the number of each word's stem, indexed by word number."""
         numbers = self._stem_numbers
         unknown = islice(self, len(self._stems), None)
@@ -279,12 +312,12 @@ class Vocabulary(dict[bytes, int]):
         return self._stems
 
 
-vocabulary = Vocabulary()
-forget = vocabulary.forget
+word_numbers = WordNumbers()
+forget_all_words = word_numbers.forget_all_words
 
 
 @dataclass(frozen=True, eq=False)
-class Encoded:
+class EncodedTexts:
     """Several texts as one concatenated array of word numbers. Text i is
     ``words[starts[i]:starts[i + 1]]``. The non-empty lines of text i have the indices
     ``lines[i]`` to ``lines[i + 1] - 1``. Line j is ``words[line_starts[j]:line_starts[j
@@ -297,98 +330,109 @@ class Encoded:
     line_starts: Numbers
 
     @property
-    def lengths(self) -> Numbers:
+    def text_lengths(self) -> Numbers:
         return np.diff(self.starts)
 
-    def stemmed(self) -> "Encoded":
-        return Encoded(
-            vocabulary.stems()[self.words], self.starts, self.lines, self.line_starts
+    def replace_words_by_stems(self) -> "EncodedTexts":
+        return EncodedTexts(
+            word_numbers.list_stem_numbers()[self.words],
+            self.starts,
+            self.lines,
+            self.line_starts,
         )
 
 
-def encoded(texts: Sequence[str]) -> Encoded:
+def encode_texts(texts: Sequence[str]) -> EncodedTexts:
     """Encode texts as arrays of word numbers. Within a process, a word always has the
     same number.
     """
     if not texts:
         none = np.zeros(1, dtype=np.int64)
-        return Encoded(none[:0], none, none, none)
+        return EncodedTexts(none[:0], none, none, none)
     # Words consist of ASCII letters and digits, and other characters separate words.
     parts = [text.lower().encode("ascii", "replace") for text in texts]
-    joined = (b" " + TEXT_END + b" ").join(parts).replace(b"\n", b" " + LINE_END + b" ")
+    joined = (
+        (b" " + TEXT_END_BYTE + b" ")
+        .join(parts)
+        .replace(b"\n", b" " + LINE_END_BYTE + b" ")
+    )
     tokens = joined.translate(_BYTE_TRANSLATION_TABLE).split()
-    numbers = np.fromiter(map(vocabulary.__getitem__, tokens), np.int64, len(tokens))
+    numbers = np.fromiter(map(word_numbers.__getitem__, tokens), np.int64, len(tokens))
     is_word = numbers > 1
     before = np.concatenate([[0], np.cumsum(is_word)])
     ends = np.flatnonzero(~is_word)
     starts = np.concatenate([[0], before[ends[numbers[ends] == 0]], before[-1:]])
     line_starts = np.unique(np.concatenate([[0], before[ends], before[-1:]]))
-    return Encoded(
+    return EncodedTexts(
         numbers[is_word], starts, np.searchsorted(line_starts, starts), line_starts
     )
 
 
-def encoded_words(texts: Sequence[Sequence[Sequence[str]]]) -> Encoded:
+def encode_split_texts(texts: Sequence[Sequence[Sequence[str]]]) -> EncodedTexts:
     """Encode texts as word numbers, where the texts are already split into sentences of
     ASCII words.
     """
     sentences = [sentence for text in texts for sentence in text]
     words = [word.encode("ascii") for sentence in sentences for word in sentence]
-    numbers = np.fromiter(map(vocabulary.__getitem__, words), np.int64, len(words))
+    numbers = np.fromiter(map(word_numbers.__getitem__, words), np.int64, len(words))
     ends = np.cumsum([0, *map(len, sentences)])
     starts = ends[np.cumsum([0, *map(len, texts)])]
     line_starts = np.unique(ends)
-    return Encoded(numbers, starts, np.searchsorted(line_starts, starts), line_starts)
+    return EncodedTexts(
+        numbers, starts, np.searchsorted(line_starts, starts), line_starts
+    )
 
 
 @lru_cache(maxsize=4)
-def encoded_gold(texts: tuple[str, ...]) -> Encoded:
+def encode_gold_texts(texts: tuple[str, ...]) -> EncodedTexts:
     """Return the gold texts as word numbers. The word numbers of long gold texts are
     cached, because all runs of a task use the same gold.
     """
-    if sum(map(len, texts)) < WORTH_KEEPING:
-        return encoded(texts)
-    digest = cache.digest_of(texts)
-    arrays = cache.load(KIND, digest)
+    if sum(map(len, texts)) < MIN_CACHED_CHARACTERS:
+        return encode_texts(texts)
+    digest = cache.compute_digest_of_texts(texts)
+    arrays = cache.load_cached_arrays(CACHE_KIND, digest)
     if arrays is not None:
         words = arrays["words"].tobytes().split()
-        vocabulary.learn(words, arrays["stems"].tobytes().split())
-        here = np.fromiter(map(vocabulary.__getitem__, words), np.int64, len(words))
-        return Encoded(
+        word_numbers.add_words_and_stems(words, arrays["stems"].tobytes().split())
+        here = np.fromiter(map(word_numbers.__getitem__, words), np.int64, len(words))
+        return EncodedTexts(
             here[arrays["numbers"]],
             arrays["starts"],
             arrays["lines"],
             arrays["line_starts"],
         )
-    gold = encoded(texts)
+    gold = encode_texts(texts)
     # The cache file has its own word numbers, with their words and stems.
     used, numbers = np.unique(gold.words, return_inverse=True)
-    by_number = list(vocabulary)
+    by_number = list(word_numbers)
     words = [by_number[number] for number in used.tolist()]
     arrays = {
         "words": np.frombuffer(b" ".join(words), dtype=np.uint8),
-        "stems": np.frombuffer(b" ".join(map(vocabulary.stem, words)), dtype=np.uint8),
+        "stems": np.frombuffer(
+            b" ".join(map(word_numbers.stem, words)), dtype=np.uint8
+        ),
         "numbers": numbers.astype(np.int32),
         "starts": gold.starts,
         "lines": gold.lines,
         "line_starts": gold.line_starts,
     }
-    cache.keep(KIND, digest, arrays)
+    cache.cache_arrays(CACHE_KIND, digest, arrays)
     return gold
 
 
 #: A block of at most this many tokens (with padding) fits into the processor's cache.
-BLOCK = 65_536
-PADDING = np.iinfo(np.int64).max
+MAX_BLOCK_TOKENS = 65_536
+PADDING_TOKEN = np.iinfo(np.int64).max
 #: Maximum number of bits of a word number.
-WORD_BITS = 31
+MAX_WORD_NUMBER_BITS = 31
 #: Tokens are not mapped to surrogates, which Python's texts cannot contain.
-SURROGATES, SURROGATE_COUNT = 0xD800, 0x800
-MAX_CODES = 0x110000 - SURROGATE_COUNT
+FIRST_SURROGATE, NUMBER_OF_SURROGATES = 0xD800, 0x800
+MAX_CHARACTER_CODES = 0x110000 - NUMBER_OF_SURROGATES
 
 
 @dataclass(frozen=True)
-class Block:
+class TextPairBlock:
     """A block of pairs of reference and prediction, as rows of the array ``tokens``
     (rows, width). A row contains the tokens of the reference, the tokens of the
     prediction, and padding.
@@ -415,9 +459,9 @@ class Block:
         )
 
 
-def blocks(
-    references: Encoded, predictions: Encoded, among: Numbers | None = None
-) -> Iterator[Block]:
+def iterate_text_pair_blocks(
+    references: EncodedTexts, predictions: EncodedTexts, among: Numbers | None = None
+) -> Iterator[TextPairBlock]:
     """Yield blocks of pairs of texts with similar length, the longest pairs first.
     Pairs of two empty texts are omitted.
     """
@@ -426,39 +470,41 @@ def blocks(
         references.starts[:-1],
         predictions.starts[:-1] + len(references.words),
     )
-    totals = references.lengths + predictions.lengths
+    totals = references.text_lengths + predictions.text_lengths
     chosen = np.arange(len(totals)) if among is None else among
     order = chosen[np.argsort(-totals[chosen])]
     start = 0
     while start < len(order) and (width := int(totals[order[start]])):
-        pairs = order[start : start + max(1, BLOCK // width)]
+        pairs = order[start : start + max(1, MAX_BLOCK_TOKENS // width)]
         start += len(pairs)
-        sizes = references.lengths[pairs]
+        sizes = references.text_lengths[pairs]
         columns = np.arange(width)
         places = np.where(
             columns < sizes[:, None],
             firsts[pairs, None],
             (seconds[pairs] - sizes)[:, None],
         )
-        yield Block(
+        yield TextPairBlock(
             pairs,
             words.take(places + columns, mode="clip"),
             sizes,
-            predictions.lengths[pairs],
+            predictions.text_lengths[pairs],
         )
 
 
-def unigram_hits(block: Block) -> Numbers:
+def count_unigram_hits(block: TextPairBlock) -> Numbers:
     """Return the number of tokens that reference and prediction of each row have in
     common. A common token counts with its smaller number of occurrences in reference
     and prediction.
     """
-    return _match_counts(
-        np.where(block.is_token, (block.tokens << 1) | block.is_prediction, PADDING)
+    return _count_matches(
+        np.where(
+            block.is_token, (block.tokens << 1) | block.is_prediction, PADDING_TOKEN
+        )
     )
 
 
-def bigram_hits(block: Block) -> Numbers:
+def count_bigram_hits(block: TextPairBlock) -> Numbers:
     """Return the number of bigrams that reference and prediction of each row have in
     common.
     """
@@ -467,11 +513,13 @@ def bigram_hits(block: Block) -> Numbers:
     is_bigram = block.is_token[:, 1:] & (
         np.arange(1, block.tokens.shape[1]) != block.references[:, None]
     )
-    keys = (((first << WORD_BITS) | second) << 1) | block.is_prediction[:, 1:]
-    return _match_counts(np.where(is_bigram, keys, PADDING))
+    keys = (((first << MAX_WORD_NUMBER_BITS) | second) << 1) | block.is_prediction[
+        :, 1:
+    ]
+    return _count_matches(np.where(is_bigram, keys, PADDING_TOKEN))
 
 
-def _match_counts(keys: Numbers) -> Numbers:
+def _count_matches(keys: Numbers) -> Numbers:
     """Return the number of tokens that both texts have in common, for each row of an
     array (rows, width) of keys. The last bit of a key is 1 for tokens of the
     prediction.
@@ -499,7 +547,7 @@ def runs(keys: Numbers) -> tuple[Numbers, Numbers, Numbers]:
     return starts, np.diff(bounds) - of_prediction, of_prediction
 
 
-def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
+def compute_lcs_lengths(references: EncodedTexts, predictions: EncodedTexts) -> Numbers:
     """Return the length of the longest common subsequence of each pair, computed by
     rapidfuzz's bit-parallel algorithm.
     """
@@ -515,33 +563,33 @@ def lcs_lengths(references: Encoded, predictions: Encoded) -> Numbers:
     )
 
 
-def _encode_tokens_as_strings(texts: Encoded) -> list[str] | list[list[int]]:
+def _encode_tokens_as_strings(texts: EncodedTexts) -> list[str] | list[list[int]]:
     # rapidfuzz is fastest if each token is represented by one code point of a string.
     # If there are too many distinct tokens, lists of numbers replace the strings.
     bounds = texts.starts.tolist()
-    if texts.words.max(initial=0) >= MAX_CODES:
+    if texts.words.max(initial=0) >= MAX_CHARACTER_CODES:
         numbers = texts.words.tolist()
         return [numbers[start:end] for start, end in pairwise(bounds)]
-    codes = texts.words + SURROGATE_COUNT * (texts.words >= SURROGATES)
+    codes = texts.words + NUMBER_OF_SURROGATES * (texts.words >= FIRST_SURROGATE)
     joined = codes.astype("<u4").tobytes().decode("utf-32-le")
     return [joined[start:end] for start, end in pairwise(bounds)]
 
 
 #: Each range of sentence lengths has an integer type with one bit per token.
 #: The longest sentences use Python's unbounded integers.
-WIDTHS: tuple[tuple[int, int, DTypeLike], ...] = (
+INTEGER_TYPE_BY_SENTENCE_LENGTH: tuple[tuple[int, int, DTypeLike], ...] = (
     (0, 16, np.uint16),
     (16, 32, np.uint32),
     (32, 64, np.uint64),
-    (64, int(PADDING), object),
+    (64, int(PADDING_TOKEN), object),
 )
 #: Maximum number of pairs of sentences that are compared at once.
-MAX_WALKS = 16_384
+MAX_SENTENCE_PAIRS_AT_ONCE = 16_384
 
-Words = NDArray[Any]
+BitWords = NDArray[Any]
 
 
-def union_hits(references: Encoded, predictions: Encoded) -> Numbers:
+def count_union_hits(references: EncodedTexts, predictions: EncodedTexts) -> Numbers:
     """Return the number of hits of ROUGE-Lsum for each pair of texts. Hits are the
     tokens in the union of longest common subsequences, each counted at most as often as
     in the prediction.
@@ -550,9 +598,13 @@ def union_hits(references: Encoded, predictions: Encoded) -> Numbers:
     # If both texts have one sentence, the union is the longest common subsequence.
     is_single = (np.diff(references.lines) == 1) & (np.diff(predictions.lines) == 1)
     if is_single.any():
-        hits[is_single] = lcs_lengths(references, predictions)[is_single]
-    for block in blocks(references, predictions, among=np.flatnonzero(~is_single)):
-        hits[block.pairs] = _BlockSentences(block, references, predictions).hits()
+        hits[is_single] = compute_lcs_lengths(references, predictions)[is_single]
+    for block in iterate_text_pair_blocks(
+        references, predictions, among=np.flatnonzero(~is_single)
+    ):
+        hits[block.pairs] = _BlockSentences(
+            block, references, predictions
+        ).count_union_hits()
     return hits
 
 
@@ -571,7 +623,7 @@ class _SideSentences:
 
     @classmethod
     def of(
-        cls, texts: Encoded, pairs: Numbers, offsets: Numbers | int
+        cls, texts: EncodedTexts, pairs: Numbers, offsets: Numbers | int
     ) -> "_SideSentences":
         firsts, counts = texts.lines[pairs], np.diff(texts.lines)[pairs]
         row = np.repeat(np.arange(len(pairs)), counts)
@@ -590,7 +642,9 @@ class _BlockSentences:
     within each row.
     """
 
-    def __init__(self, block: Block, references: Encoded, predictions: Encoded) -> None:
+    def __init__(
+        self, block: TextPairBlock, references: EncodedTexts, predictions: EncodedTexts
+    ) -> None:
         self.block = block
         self.reference = _SideSentences.of(references, block.pairs, 0)
         self.prediction = _SideSentences.of(predictions, block.pairs, block.references)
@@ -602,8 +656,8 @@ class _BlockSentences:
         keys = (
             ((self.block.tokens << 1) | self.block.is_prediction) << bits
         ) | np.arange(width)
-        ordered = np.sort(np.where(self.block.is_token, keys, PADDING), axis=1)
-        is_token = ordered.ravel() != PADDING
+        ordered = np.sort(np.where(self.block.is_token, keys, PADDING_TOKEN), axis=1)
+        is_token = ordered.ravel() != PADDING_TOKEN
         places = (ordered & ((1 << bits) - 1)) + np.arange(rows)[:, None] * width
         starts, _, self.of_prediction = runs(ordered >> bits)
         sizes = np.diff(np.append(starts, ordered.size))
@@ -617,9 +671,12 @@ class _BlockSentences:
         # The groups of equal tokens of each row are numbered from 0.
         self.number = self.run - np.repeat(first_runs, width)
 
-    def hits(self) -> Numbers:
+    def count_union_hits(self) -> Numbers:
         marked = np.concatenate(
-            [self._find_union_positions(*width) for width in WIDTHS]
+            [
+                self._find_union_positions(*width)
+                for width in INTEGER_TYPE_BY_SENTENCE_LENGTH
+            ]
         )
         counts = np.minimum(
             np.bincount(self.run[marked], minlength=len(self.run_row)),
@@ -646,13 +703,13 @@ class _BlockSentences:
         token = (row * self.block.tokens.shape[1] + self.reference.column[chosen])[
             sentence
         ] + place
-        bit = _bits_at_places(place, kind)
+        bit = _set_bits_at_positions(place, kind)
         # Entries of ``tables`` have one bit per occurrence of a token in a sentence.
         sizes = self.sizes[row]
         bases = np.asarray(np.cumsum(sizes) - sizes, dtype=np.int64)
         tables = np.zeros(int(sizes.sum()), dtype=bit.dtype)
         np.bitwise_or.at(tables, bases[sentence] + self.number[token], bit)
-        whole = _bits_at_places(length, kind) - 1
+        whole = _set_bits_at_positions(length, kind) - 1
         unions = np.zeros(len(chosen), dtype=kind)
         # Pair each selected reference sentence with all predicted sentences of its row.
         firsts = np.cumsum(counts) - counts
@@ -663,8 +720,8 @@ class _BlockSentences:
         begin = (
             self.prediction.row * self.block.tokens.shape[1] + self.prediction.column
         )
-        for start in range(0, len(reference), MAX_WALKS):
-            part = slice(start, start + MAX_WALKS)
+        for start in range(0, len(reference), MAX_SENTENCE_PAIRS_AT_ONCE):
+            part = slice(start, start + MAX_SENTENCE_PAIRS_AT_ONCE)
             lengths = self.prediction.length[prediction[part]]
             order = np.argsort(-lengths)
             chosen_now, begins = reference[part][order], begin[prediction[part]][order]
@@ -682,13 +739,13 @@ class _BlockSentences:
 
 
 def _trace_common_subsequences(
-    tables: Words,
+    tables: BitWords,
     bases: Numbers,
     begins: Numbers,
     lengths: Numbers,
     numbers: Numbers,
-    whole: Words,
-) -> Words:
+    whole: BitWords,
+) -> BitWords:
     """For each pair of sentences, return the reference tokens in the longest common
     subsequence, as one bit per token. ``whole`` contains integers in which the bits of
     all tokens of the reference sentence are 1.
@@ -713,7 +770,7 @@ def _trace_common_subsequences(
     return marked
 
 
-def _fill_lower_bits(words: Words) -> Words:
+def _fill_lower_bits(words: BitWords) -> BitWords:
     shift = 1
     if words.dtype != object:
         # A few shifts too many cost less than a look at each one's result.
@@ -727,7 +784,7 @@ def _fill_lower_bits(words: Words) -> Words:
     return words
 
 
-def _bits_at_places(places: Numbers, kind: DTypeLike) -> Words:
+def _set_bits_at_positions(places: Numbers, kind: DTypeLike) -> BitWords:
     if kind is object:
         return np.array([1 << place for place in places.tolist()], dtype=object)
     return (np.uint64(1) << places.astype(np.uint64)).astype(kind)

@@ -17,28 +17,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scoring.metrics.base import harmonic_mean
-from scoring.metrics.porter import rouge155_stem
+from scoring.metrics.base import compute_harmonic_mean
+from scoring.metrics.porter import stem_as_rouge155
 from scoring.metrics.rouge import (
-    WORD_BITS,
+    MAX_WORD_NUMBER_BITS,
     Numbers,
-    encoded_words,
-    package_rouge,
-    union_hits,
+    compute_package_rouge,
+    count_union_hits,
+    encode_split_texts,
 )
 
 #: This ``size`` allows any distance between the two words of a skip-bigram (`-2 -1`).
-UNLIMITED = -1
+UNLIMITED_SKIP_DISTANCE = -1
 #: Option `-f A` sums over references, and `-f B` uses the one with the best recall.
-ALL, BEST = "A", "B"
+SUM_OVER_REFERENCES, BEST_REFERENCE = "A", "B"
 
 
-class Measure(NamedTuple):
+class RougeMeasure(NamedTuple):
     """A kind of counted unit. The attribute ``kind`` names the counted units, which are
     n-grams (`n`), common subsequences (`l`) or skip-bigrams (`s`).
 
     ``size`` is the n of n-grams, or the maximum number of words between the two words
-    of a skip-bigram (4 in ROUGE-S4, ``UNLIMITED`` in ROUGE-S*). If ``with_words`` is
+    of a skip-bigram (4 in ROUGE-S4, ``UNLIMITED_SKIP_DISTANCE`` in ROUGE-S*). If ``with_words`` is
     True, single words except the last word of the text are counted in addition to
     skip-bigrams (option `-u`, ROUGE-SU4).
     """
@@ -48,7 +48,7 @@ class Measure(NamedTuple):
     with_words: bool = False
 
 
-class Counts(NamedTuple):
+class RougeCounts(NamedTuple):
     """The numbers of n-grams or other units in the references, in the scored text, and
     in both.
     """
@@ -67,9 +67,9 @@ class Counts(NamedTuple):
 
     @property
     def f1(self) -> float:
-        return float(harmonic_mean(self.precision, self.recall))
+        return float(compute_harmonic_mean(self.precision, self.recall))
 
-    def as_printed(self) -> tuple[float, float, float]:
+    def round_as_printed(self) -> tuple[float, float, float]:
         """Return recall, precision and F1 as ROUGE-1.5.5 prints them, to 5 decimals,
         with F1 from the two rounded values.
         """
@@ -77,85 +77,89 @@ class Counts(NamedTuple):
         return (
             recall,
             precision,
-            float(f"{float(harmonic_mean(precision, recall)):.5f}"),
+            float(f"{float(compute_harmonic_mean(precision, recall)):.5f}"),
         )
 
 
-NOTHING = Counts(0, 0, 0)
+ZERO_COUNTS = RougeCounts(0, 0, 0)
 
 
-def rouge155(
+def count_as_rouge155(
     models: Sequence[Sequence[str | bytes]],
     peer: Sequence[str | bytes],
-    measures: Sequence[Measure],
+    measures: Sequence[RougeMeasure],
     *,
-    reading: "Reading",
-    references: str = ALL,
-) -> dict[Measure, Counts]:
+    reading: "WordSplitting",
+    references: str = SUM_OVER_REFERENCES,
+) -> dict[RougeMeasure, RougeCounts]:
     """Return the counts of each measure for one scored text (peer) and its references
     (models).
 
     Each text is a sequence of sentences. With ``ALL``, the counts of all models are
-    summed, and the peer's counts are multiplied by the number of models. With ``BEST``,
+    summed, and the peer's counts are multiplied by the number of models. With ``BEST_REFERENCE``,
     only the first model with the highest recall counts.
     """
     of_peer = reading.sentences(peer)
-    by_model: list[dict[Measure, Counts]] = []
+    by_model: list[dict[RougeMeasure, RougeCounts]] = []
     for model in models:
         if reading.is_by_package:
             of_model = reading.sentences(model)
             by_model.append(
                 {
-                    measure: package_counts(of_model, of_peer, measure)
+                    measure: count_as_rouge_score(of_model, of_peer, measure)
                     for measure in measures
                 }
             )
             continue
-        encoded = encoded_words([reading.sentences(model)]), encoded_words([of_peer])
+        encoded = (
+            encode_split_texts([reading.sentences(model)]),
+            encode_split_texts([of_peer]),
+        )
         wanted, peer_words = _renumber_jointly(encoded[0].words, encoded[1].words)
         by_model.append({})
         for measure in measures:
             if measure.kind == "l":
-                count = Counts(
-                    len(wanted), len(peer_words), int(union_hits(*encoded)[0])
+                count = RougeCounts(
+                    len(wanted), len(peer_words), int(count_union_hits(*encoded)[0])
                 )
             elif measure.kind == "n":
-                count = _clipped_counts(
+                count = _count_clipped_hits(
                     *_number_ngrams(wanted, peer_words, measure.size)
                 )
             else:
-                count = _clipped_counts(
-                    _skip_bigrams(wanted, measure), _skip_bigrams(peer_words, measure)
+                count = _count_clipped_hits(
+                    _number_skip_bigrams(wanted, measure),
+                    _number_skip_bigrams(peer_words, measure),
                 )
             by_model[-1][measure] = count
     combined = {}
     for measure in measures:
         counts = [of_model[measure] for of_model in by_model]
-        if references == ALL and counts:
-            combined[measure] = Counts(
+        if references == SUM_OVER_REFERENCES and counts:
+            combined[measure] = RougeCounts(
                 *(sum(part) for part in zip(*counts, strict=True))
             )
         else:
             combined[measure] = max(
-                counts, key=lambda count: count.recall, default=NOTHING
+                counts, key=lambda count: count.recall, default=ZERO_COUNTS
             )
     return combined
 
 
-def package_counts(
-    model: Sequence[Sequence[str]], peer: Sequence[Sequence[str]], measure: Measure
-) -> Counts:
+def count_as_rouge_score(
+    model: Sequence[Sequence[str]], peer: Sequence[Sequence[str]], measure: RougeMeasure
+) -> RougeCounts:
     """Return the counts that the package rouge-score computes for the words of model
     and peer. Skip-bigrams are not supported.
     """
     kind = str(measure.size) if measure.kind == "n" else "lsum"
     texts = ["\n".join(map(" ".join, text)) for text in (model, peer)]
-    scores = package_rouge(
-        texts[:1], texts[1:], [kind], is_stemmed=False, tokenizer=AS_READ
+    scores = compute_package_rouge(
+        texts[:1], texts[1:], [kind], is_stemmed=False, tokenizer=WHITESPACE_TOKENIZER
     )
     fewer = max(measure.size - 1, 0)
     wanted, answered = (max(sum(map(len, text)) - fewer, 0) for text in (model, peer))
-    return Counts(wanted, answered, round(scores[kind][0, 1] * wanted))
+    return RougeCounts(wanted, answered, round(scores[kind][0, 1] * wanted))
 
 
 def _renumber_jointly(wanted: Numbers, peer: Numbers) -> tuple[Numbers, Numbers]:
@@ -171,17 +175,17 @@ def _number_ngrams(
         longer = zip(grams, (wanted, peer), strict=True)
         grams = _renumber_jointly(
             *(
-                (numbers[: len(words) - end] << WORD_BITS) | words[end:]
+                (numbers[: len(words) - end] << MAX_WORD_NUMBER_BITS) | words[end:]
                 for numbers, words in longer
             )
         )
     return grams
 
 
-def _skip_bigrams(words: Numbers, measure: Measure) -> Numbers:
+def _number_skip_bigrams(words: Numbers, measure: RougeMeasure) -> Numbers:
     furthest = len(words) - 1 if measure.size < 0 else measure.size + 1
     pairs = [
-        ((words[:-far] + 1) << WORD_BITS) | words[far:]
+        ((words[:-far] + 1) << MAX_WORD_NUMBER_BITS) | words[far:]
         for far in range(1, furthest + 1)
     ]
     return np.concatenate(
@@ -189,13 +193,13 @@ def _skip_bigrams(words: Numbers, measure: Measure) -> Numbers:
     )
 
 
-def _clipped_counts(wanted: Numbers, peer: Numbers) -> Counts:
+def _count_clipped_hits(wanted: Numbers, peer: Numbers) -> RougeCounts:
     units, counts = np.unique(wanted, return_counts=True)
     other_units, other_counts = np.unique(peer, return_counts=True)
     _, places, other_places = np.intersect1d(
         units, other_units, assume_unique=True, return_indices=True
     )
-    return Counts(
+    return RougeCounts(
         len(wanted),
         len(peer),
         int(np.minimum(counts[places], other_counts[other_places]).sum()),
@@ -204,13 +208,13 @@ def _clipped_counts(wanted: Numbers, peer: Numbers) -> Counts:
 
 _NON_WORD_PATTERN = re.compile(rb"[^A-Za-z0-9-]")
 #: This tokenizer for rouge-score splits texts at whitespace, one sentence per line.
-AS_READ = SimpleNamespace(tokenize=str.split)
+WHITESPACE_TOKENIZER = SimpleNamespace(tokenize=str.split)
 #: Words with at most this many letters are never stemmed.
-SHORT = 3
+MAX_UNSTEMMED_LETTERS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class WordSplitting:
     """Options of ROUGE-1.5.5 for splitting texts into words.
 
     ``is_stemmed`` is `-m`. The words in ``stop_words`` are removed before stemming
@@ -244,7 +248,7 @@ class Reading:
         ]
         most = self.most_words if self.most_words is not None else self.most_bytes
         if most is None:
-            return [self._words_of_line(line) for line in encoded]
+            return [self._split_line(line) for line in encoded]
         within: list[bytes] = []
         for line in encoded:
             if self.most_words is not None:
@@ -256,9 +260,9 @@ class Reading:
                 most -= len(line)
             if most <= 0:
                 break
-        return [self._words_of_line(line) for line in within]
+        return [self._split_line(line) for line in within]
 
-    def _words_of_line(self, line: bytes) -> list[str]:
+    def _split_line(self, line: bytes) -> list[str]:
         spaced = _NON_WORD_PATTERN.sub(b" ", line.lower().replace(b"-", b" - ")).decode(
             "ascii"
         )
@@ -267,13 +271,13 @@ class Reading:
             for word in spaced.split()
             if word not in self.stop_words and word[0] != "-"
         ]
-        return [self._stem(word) for word in words] if self.is_stemmed else words
+        return [self._stem_word(word) for word in words] if self.is_stemmed else words
 
-    def _stem(self, word: str) -> str:
+    def _stem_word(self, word: str) -> str:
         return (
             word
-            if len(word) <= SHORT
-            else self.exceptions.get(word) or rouge155_stem(word)
+            if len(word) <= MAX_UNSTEMMED_LETTERS
+            else self.exceptions.get(word) or stem_as_rouge155(word)
         )
 
 

@@ -15,21 +15,27 @@ from itertools import chain, count
 import numpy as np
 import numpy.typing as npt
 
-from scoring.metrics.base import Floats, Metric, Parameters, Text, ratio
-from scoring.metrics.tokenizers import tokenizer
+from scoring.metrics.base import (
+    Floats,
+    Metric,
+    Parameters,
+    TextOrHasText,
+    divide_or_zero,
+)
+from scoring.metrics.tokenizers import load_tokenizer
 from tasks.types.base import Options
-from tasks.types.columns import present
-from tasks.types.ranking.lists import blocks
+from tasks.types.columns import compute_mask_of_present_rows
+from tasks.types.ranking.lists import divide_rows_into_blocks
 
 Numbers = npt.NDArray[np.int64]
 
-KEY_BITS = 63
+MAX_KEY_BITS = 63
 #: A block contains this number of symbols.
 #: The keys of a block of this size fit into the processor's cache.
-BLOCK = 32_768
+SYMBOLS_PER_BLOCK = 32_768
 
 
-def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
+def count_ngrams_and_matches(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
     """Return an array (pairs, orders, 3) with the numbers of n-grams in the answer, in
     the gold and in both, for each n from 1 to ``orders``. A common n-gram counts with
     its smaller number of occurrences in answer and gold.
@@ -45,7 +51,7 @@ def gram_counts(symbols: Numbers, lengths: Numbers, orders: int) -> Floats:
     counts = np.zeros((len(lengths), orders, 3))
     counts[..., :2] = np.maximum(lengths[:, None] - np.arange(orders)[:, None], 0)
     ends = np.concatenate([[0], np.cumsum(lengths.sum(axis=1))])
-    for start, stop in blocks(ends, BLOCK):
+    for start, stop in divide_rows_into_blocks(ends, SYMBOLS_PER_BLOCK):
         _count_common_ngrams(
             symbols[ends[start] : ends[stop]],
             lengths[start:stop],
@@ -62,10 +68,10 @@ def _count_common_ngrams(symbols: Numbers, lengths: Numbers, common: Floats) -> 
     if not len(symbols):
         return
     pairs, orders = common.shape
-    if _key_bits(symbols, *common.shape) > KEY_BITS:
+    if _compute_key_bits(symbols, *common.shape) > MAX_KEY_BITS:
         symbols = np.unique(symbols, return_inverse=True)[1]
-    bits = _bits_per_symbol(symbols)
-    if _key_bits(symbols, *common.shape) > KEY_BITS:
+    bits = _compute_bits_per_symbol(symbols)
+    if _compute_key_bits(symbols, *common.shape) > MAX_KEY_BITS:
         if pairs == 1:
             # A pair with too many distinct symbols for keys is counted without keys.
             texts = symbols[: lengths[0, 0]].tolist(), symbols[lengths[0, 0] :].tolist()
@@ -80,7 +86,7 @@ def _count_common_ngrams(symbols: Numbers, lengths: Numbers, common: Floats) -> 
         _count_common_ngrams(symbols[:cut], lengths[:half], common[:half])
         _count_common_ngrams(symbols[cut:], lengths[half:], common[half:])
         return
-    keys = _sorted_ngram_keys(symbols, lengths.ravel(), orders, bits)
+    keys = _sort_ngram_keys(symbols, lengths.ravel(), orders, bits)
     gold_before = np.concatenate([[0], np.cumsum(keys & 1)])
     changed = keys[1:] ^ keys[:-1]
     pair_starts = np.concatenate([[0], np.cumsum(lengths.sum(axis=1))])
@@ -96,18 +102,18 @@ def _count_common_ngrams(symbols: Numbers, lengths: Numbers, common: Floats) -> 
         common[:, order - 1] = np.diff(sums[np.searchsorted(starts, pair_starts)])
 
 
-def _bits_per_symbol(symbols: Numbers) -> int:
+def _compute_bits_per_symbol(symbols: Numbers) -> int:
     return (int(symbols.max()) + 1).bit_length()
 
 
-def _key_bits(symbols: Numbers, pairs: int, orders: int) -> int:
+def _compute_key_bits(symbols: Numbers, pairs: int, orders: int) -> int:
     """Return the number of bits of a key, which encodes the index of the pair, the
     symbols of an n-gram of the highest order, and answer or gold.
     """
-    return _bits_per_symbol(symbols) * orders + pairs.bit_length() + 1
+    return _compute_bits_per_symbol(symbols) * orders + pairs.bit_length() + 1
 
 
-def _sorted_ngram_keys(
+def _sort_ngram_keys(
     symbols: Numbers, lengths: Numbers, orders: int, bits: int
 ) -> Numbers:
     """Return the sorted keys of all positions in ``symbols``. ``lengths`` contains the
@@ -131,12 +137,12 @@ def _count_ngrams(symbols: list[int], order: int) -> Counter[tuple[int, ...]]:
     return Counter(zip(*(symbols[start:] for start in range(order)), strict=False))
 
 
-ORDER = 4
-CHARACTERS = 6
-BETA_SQUARED = 4
+MAX_BLEU_ORDER = 4
+MAX_CHRF_CHARACTER_ORDER = 6
+CHRF_BETA_SQUARED = 4
 
 
-class Counted(Metric):
+class SacreBleuMetric(Metric):
     """The base class of corpus metrics that are computed from sums of sacreBLEU's
     counts of each pair. A missing answer counts as an empty text. Undefined over no
     instances.
@@ -159,20 +165,25 @@ class Counted(Metric):
         return {"average": "corpus", "sacrebleu": signature}
 
     def instance_stats(
-        self, gold: Sequence[Text | None], answers: Sequence[Text | None]
+        self,
+        gold: Sequence[TextOrHasText | None],
+        answers: Sequence[TextOrHasText | None],
     ) -> Floats:
         """Return sacreBLEU's counts and then 1 for each instance, or a row of zeros for
         an answer without gold.
         """
-        counts = present(gold).astype(np.float64)
-        texts = self.comparable_texts(answers), self.comparable_texts(gold)
+        counts = compute_mask_of_present_rows(gold).astype(np.float64)
+        texts = self.normalise_texts(answers), self.normalise_texts(gold)
         pairs = zip(*texts, strict=True)
         return np.column_stack(
-            [self.counts_of([*chain.from_iterable(pairs)]) * counts[:, None], counts]
+            [
+                self.count_text_pairs([*chain.from_iterable(pairs)]) * counts[:, None],
+                counts,
+            ]
         )
 
     @abstractmethod
-    def counts_of(self, texts: Sequence[str]) -> Floats:
+    def count_text_pairs(self, texts: Sequence[str]) -> Floats:
         """Return one row of sacreBLEU's counts for each pair of answer and gold.
         ``texts`` contains each answer before its gold.
         """
@@ -185,17 +196,19 @@ class Counted(Metric):
 
     def aggregate(self, sums: Floats) -> Floats:
         return np.asarray(
-            np.where(sums[..., -1] > 0, self.corpus_value(sums[..., :-1]), np.nan)
+            np.where(
+                sums[..., -1] > 0, self.compute_corpus_value(sums[..., :-1]), np.nan
+            )
         )
 
     @abstractmethod
-    def corpus_value(self, counts: Floats) -> Floats:
+    def compute_corpus_value(self, counts: Floats) -> Floats:
         """Return the metric's value between 0 and 100 from the summed counts of all
         pairs.
         """
 
 
-class Bleu(Counted):
+class Bleu(SacreBleuMetric):
     """Corpus BLEU, which is the geometric mean of the precisions of 1- to 4-grams, with
     a penalty if all answers together are shorter than the gold. BLEU's tokenizer is
     `13a` of the program mteval. The smoothing method `exp` applies to orders of n-grams
@@ -220,38 +233,45 @@ class Bleu(Counted):
         self.settings = f"no,tok:{self.tokenizer or '13a'},smooth:exp"
 
     def tokens(self, text: str) -> list[str]:
-        return (tokenizer(self.tokenizer) if self.tokenizer else tokens_13a)(text)
+        return (load_tokenizer(self.tokenizer) if self.tokenizer else tokenize_13a)(
+            text
+        )
 
-    def counts_of(self, texts: Sequence[str]) -> Floats:
+    def count_text_pairs(self, texts: Sequence[str]) -> Floats:
         if self.tokenizer:
             numbers = defaultdict[str, int](count().__next__)
             numbered = [
                 [numbers[token] for token in self.tokens(text)] for text in texts
             ]
         else:
-            numbers_of = Tokens13a().__getitem__
+            numbers_of = TokenNumbersByWord().__getitem__
             numbered = [
-                [*chain.from_iterable(map(numbers_of, words_of(text)))]
+                [*chain.from_iterable(map(numbers_of, split_into_13a_words(text)))]
                 for text in texts
             ]
-        counts = gram_counts(*one_line(numbered), ORDER)
+        counts = count_ngrams_and_matches(*concatenate_texts(numbered), MAX_BLEU_ORDER)
         return np.column_stack([counts[:, 0, :2], counts[..., 2], counts[..., 0]])
 
-    def corpus_value(self, counts: Floats) -> Floats:
+    def compute_corpus_value(self, counts: Floats) -> Floats:
         answered, wanted = counts[..., 0], counts[..., 1]
-        correct, total = counts[..., 2 : 2 + ORDER], counts[..., 2 + ORDER :]
-        smoothed = ratio(
+        correct, total = (
+            counts[..., 2 : 2 + MAX_BLEU_ORDER],
+            counts[..., 2 + MAX_BLEU_ORDER :],
+        )
+        smoothed = divide_or_zero(
             np.full_like(total, 100.0), 2.0 ** np.cumsum(correct == 0, axis=-1) * total
         )
-        precisions = np.where(correct == 0, smoothed, ratio(100.0 * correct, total))
-        penalty = np.exp(np.minimum(0.0, 1 - ratio(wanted, answered)))
+        precisions = np.where(
+            correct == 0, smoothed, divide_or_zero(100.0 * correct, total)
+        )
+        penalty = np.exp(np.minimum(0.0, 1 - divide_or_zero(wanted, answered)))
         # sacreBLEU takes the logarithm of 0 if the answers have no n-grams of an order.
         with np.errstate(divide="ignore"):
             values = penalty * np.exp(np.log(precisions).mean(axis=-1))
         return np.where(correct.any(axis=-1), values, 0.0)
 
 
-class Chrf(Counted):
+class Chrf(SacreBleuMetric):
     """Corpus chrF2, which is the F2 score of 1- to 6-grams of characters and weights
     recall higher than precision. If ``words`` is set, the metric is chrF2++, which adds
     1- and 2-grams of words. Precision and recall are means over the orders of n-grams
@@ -267,70 +287,88 @@ class Chrf(Counted):
         self.words, self.tokenizer = words, tokenizer
         self.rests_on_tokens = bool(words)
         self.statistic = "chrf_with_words" if words else "chrf"
-        self.settings = f"yes,nc:{CHARACTERS},nw:{words},space:no"
+        self.settings = f"yes,nc:{MAX_CHRF_CHARACTER_ORDER},nw:{words},space:no"
 
     @property
     def parameters(self) -> Parameters:
         named = {"tokenizer": self.tokenizer} if self.words and self.tokenizer else {}
         return {**super().parameters, **named}
 
-    def parted(self, text: str) -> str:
+    def separate_tokens_by_spaces(self, text: str) -> str:
         """Return the text with spaces between the words that the task's tokenizer
         finds.
         """
         if not (self.words and self.tokenizer):
             return text
-        return " ".join(tokenizer(self.tokenizer)(text))
+        return " ".join(load_tokenizer(self.tokenizer)(text))
 
     def tokens(self, text: str) -> list[str]:
         # sacreBLEU returns chrF's words only by this private method.
         from sacrebleu.metrics.chrf import CHRF
 
-        found: list[str] = CHRF()._remove_punctuation(self.parted(text))  # noqa: SLF001
+        found: list[str] = CHRF()._remove_punctuation(  # noqa: SLF001
+            self.separate_tokens_by_spaces(text)
+        )
         return found
 
-    def counts_of(self, texts: Sequence[str]) -> Floats:
-        counts = gram_counts(*characters(texts), CHARACTERS)
+    def count_text_pairs(self, texts: Sequence[str]) -> Floats:
+        counts = count_ngrams_and_matches(
+            *encode_characters(texts), MAX_CHRF_CHARACTER_ORDER
+        )
         if self.words:
             numbers = defaultdict[str, int](count().__next__)
             numbered = [[numbers[word] for word in self.tokens(text)] for text in texts]
             counts = np.concatenate(
-                [counts, gram_counts(*one_line(numbered), self.words)], axis=1
+                [
+                    counts,
+                    count_ngrams_and_matches(*concatenate_texts(numbered), self.words),
+                ],
+                axis=1,
             )
         # If the gold has no n-gram of an order, sacreBLEU ignores the answer's n-grams.
         counts[..., 0] *= counts[..., 1] > 0
         return counts.reshape(len(counts), 3 * counts.shape[1])
 
-    def corpus_value(self, counts: Floats) -> Floats:
+    def compute_corpus_value(self, counts: Floats) -> Floats:
         answered, wanted, matches = (counts[..., column::3] for column in range(3))
         occurs = (answered > 0) & (wanted > 0)
         orders = occurs.sum(axis=-1)
-        precision = ratio((ratio(matches, answered) * occurs).sum(axis=-1), orders)
-        recall = ratio((ratio(matches, wanted) * occurs).sum(axis=-1), orders)
-        return 100 * ratio(
-            (1 + BETA_SQUARED) * precision * recall, BETA_SQUARED * precision + recall
+        precision = divide_or_zero(
+            (divide_or_zero(matches, answered) * occurs).sum(axis=-1), orders
+        )
+        recall = divide_or_zero(
+            (divide_or_zero(matches, wanted) * occurs).sum(axis=-1), orders
+        )
+        return 100 * divide_or_zero(
+            (1 + CHRF_BETA_SQUARED) * precision * recall,
+            CHRF_BETA_SQUARED * precision + recall,
         )
 
 
 #: The rules of the tokenizer `13a`, in the same order as in sacreBLEU.
 #: No rule of `13a` matches across whitespace.
-RULES_13A = (
+TOKENIZER_13A_RULES = (
     (re.compile(r"([\{-\~\[-\` -\&\(-\+\:-\@\/])"), r" \1 "),
     (re.compile(r"([^0-9])([\.,])"), r"\1 \2 "),
     (re.compile(r"([\.,])([^0-9])"), r" \1 \2"),
     (re.compile(r"([0-9])(-)"), r"\1 \2 "),
 )
-ENTITIES = (("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
+CHARACTER_BY_HTML_ENTITY = (
+    ("&quot;", '"'),
+    ("&amp;", "&"),
+    ("&lt;", "<"),
+    ("&gt;", ">"),
+)
 
 
-def words_of(text: str) -> list[str]:
+def split_into_13a_words(text: str) -> list[str]:
     """Split a text at whitespace after the removals of the tokenizer `13a`, which may
     join words.
     """
     return text.rstrip().replace("<skipped>", "").replace("-\n", "").split()
 
 
-class Tokens13a(dict[str, tuple[int, ...]]):
+class TokenNumbersByWord(dict[str, tuple[int, ...]]):
     """A mapping of whitespace-separated words to the numbers of their `13a` tokens,
     computed once per distinct word.
     """
@@ -342,23 +380,23 @@ class Tokens13a(dict[str, tuple[int, ...]]):
     def __missing__(self, word: str) -> tuple[int, ...]:
         line = word
         if not word.isalnum():
-            for name, sign in ENTITIES if "&" in word else ():
+            for name, sign in CHARACTER_BY_HTML_ENTITY if "&" in word else ():
                 line = line.replace(name, sign)
             line = f" {line} "
-            for rule, parted in RULES_13A:
+            for rule, parted in TOKENIZER_13A_RULES:
                 line = rule.sub(parted, line)
         tokens = self[word] = tuple(self._numbers[token] for token in line.split())
         return tokens
 
 
-def tokens_13a(text: str) -> list[str]:
+def tokenize_13a(text: str) -> list[str]:
     from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
 
     tokens: list[str] = Tokenizer13a()(text.rstrip()).split()  # type: ignore[no-untyped-call]
     return tokens
 
 
-def one_line(texts: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:
+def concatenate_texts(texts: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:
     """Return the concatenated texts, and an array (pairs, 2) with the lengths of the
     texts.
     """
@@ -368,7 +406,7 @@ def one_line(texts: Sequence[Sequence[int]]) -> tuple[Numbers, Numbers]:
     ), lengths.reshape(-1, 2)
 
 
-def characters(texts: Sequence[str]) -> tuple[Numbers, Numbers]:
+def encode_characters(texts: Sequence[str]) -> tuple[Numbers, Numbers]:
     """Return all non-whitespace characters as numbers in the order of code points, and
     the lengths of the texts, an array (pairs, 2).
     """

@@ -9,18 +9,18 @@ from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import version
 
-from tasks.types.problems import Unavailable
-from tasks.types.tokenizers import TOKENIZERS
+from tasks.types.problems import SoftwareUnavailable
+from tasks.types.tokenizers import TOKENIZERS_BY_NAME
 
-Tokenize = Callable[[str], list[str]]
+TokenizeFunction = Callable[[str], list[str]]
 
 
-@lru_cache(maxsize=len(TOKENIZERS))
-def tokenizer(name: str) -> Tokenize:
+@lru_cache(maxsize=len(TOKENIZERS_BY_NAME))
+def load_tokenizer(name: str) -> TokenizeFunction:
     """Return the tokenizer with this name, a function that splits a text into tokens.
     Raises Unavailable if the tokenizer's package is missing.
     """
-    chosen = TOKENIZERS[name]
+    chosen = TOKENIZERS_BY_NAME[name]
     try:
         module = import_module(f"sacrebleu.tokenizers.{chosen.module}")
         tokenize = getattr(module, chosen.kind)()
@@ -28,24 +28,24 @@ def tokenizer(name: str) -> Tokenize:
         message = (
             f"the tokenizer {name} needs {chosen.packages}, which is not installed"
         )
-        raise Unavailable(message) from missing
+        raise SoftwareUnavailable(message) from missing
     return lambda text: tokenize(text.rstrip()).split()
 
 
-def installed(name: str) -> tuple[str, str]:
+def find_tokenizer_version(name: str) -> tuple[str, str]:
     """Return an empty text and the version of the package that contains the tokenizer.
     Raises Unavailable.
     """
-    tokenizer(name)
+    load_tokenizer(name)
     return "", version("sacrebleu")
 
 
-def words(tokens: Iterable[str]) -> list[str]:
+def select_word_tokens(tokens: Iterable[str]) -> list[str]:
     """Return the tokens that contain a letter or a digit."""
-    return [token for token in tokens if letters(token)]
+    return [token for token in tokens if count_letters(token)]
 
 
-def letters(text: str) -> int:
+def count_letters(text: str) -> int:
     """Return the number of letters, marks and digits in a text (Unicode categories L, M
     and N).
     """
@@ -58,7 +58,7 @@ def _is_letter(sign: str) -> bool:
 
 
 #: Prefixes of Unicode character names in scripts without spaces between words.
-_UNSPACED_SCRIPTS = (
+_UNSPACED_SCRIPT_PREFIXES = (
     "CJK",
     "HIRAGANA",
     "KATAKANA",
@@ -72,7 +72,7 @@ _UNSPACED_SCRIPTS = (
 
 @lru_cache(maxsize=65_536)
 def _is_of_unspaced_script(sign: str) -> bool:
-    return unicodedata.name(sign, "").startswith(_UNSPACED_SCRIPTS)
+    return unicodedata.name(sign, "").startswith(_UNSPACED_SCRIPT_PREFIXES)
 
 
 def _count_unspaced_letters(text: str) -> int:
@@ -82,10 +82,12 @@ def _count_unspaced_letters(text: str) -> int:
 
 
 #: Maximum number of letters in a word of scripts without spaces.
-LONGEST_WORD = 20
+MAX_UNSPACED_WORD_LETTERS = 20
 
 
-def unseen(tokenize: Tokenize, texts: Sequence[str]) -> str:
+def explain_unsuitable_tokenizer(
+    tokenize: TokenizeFunction, texts: Sequence[str]
+) -> str:
     """Return the reason why a tokenizer is unsuitable for the texts, or else an empty
     text.
 
@@ -98,27 +100,27 @@ def unseen(tokenize: Tokenize, texts: Sequence[str]) -> str:
     seen = total = 0
     in_one_piece = 0
     for text in texts:
-        count = letters(text)
+        count = count_letters(text)
         total += count
         if text.isascii():
             seen += count
             continue
         tokens = tokenize(text)
-        seen += min(count, letters("".join(tokens)))
-        if count > LONGEST_WORD:
+        seen += min(count, count_letters("".join(tokens)))
+        if count > MAX_UNSPACED_WORD_LETTERS:
             in_one_piece += _is_text_unsplit(text, count, tokens)
     if 2 * seen < total:
         return f"its tokens cover {100 * seen // total} % of the letters of the gold"
     if in_one_piece:
         of = f"{in_one_piece} texts" if in_one_piece > 1 else "a text"
-        return f"it finds a single word in {of} of the gold with over {LONGEST_WORD} letters"
+        return f"it finds a single word in {of} of the gold with over {MAX_UNSPACED_WORD_LETTERS} letters"
     return ""
 
 
 def _is_text_unsplit(text: str, count: int, tokens: list[str]) -> bool:
     longest = max(map(_count_unspaced_letters, tokens), default=0)
-    if longest > LONGEST_WORD and 2 * longest >= count:
+    if longest > MAX_UNSPACED_WORD_LETTERS and 2 * longest >= count:
         return True
-    return len(words(tokens)) < 2 and (
+    return len(select_word_tokens(tokens)) < 2 and (
         len(text.split()) > 1 or _count_unspaced_letters(text) > 0
     )

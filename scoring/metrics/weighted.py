@@ -12,17 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, WeightedMetric, quotient, ratio
-from scoring.metrics.calibration import confidences_of, forecasts_of, stated_confidences
-from scoring.metrics.classification import left_out
-from tasks.types.columns import present
+from scoring.metrics.base import Floats, WeightedMetric, divide_or_zero, quotient
+from scoring.metrics.calibration import (
+    collect_label_probabilities,
+    collect_stated_confidences,
+    compute_confidences,
+)
+from scoring.metrics.classification import find_left_out_answers
+from tasks.types.columns import compute_mask_of_present_rows
 
-FAWCETT = (
+ROC_CITATION = (
     "Fawcett 2006, An introduction to ROC analysis, Pattern Recognition Letters 27"
 )
 
 
-class Scored(WeightedMetric):
+class LabelScoreMetric(WeightedMetric):
     """The base class of metrics of a run's scores for one label.
 
     The score of an instance is the label's probability. If a run gives no
@@ -31,7 +35,7 @@ class Scored(WeightedMetric):
     excluded. Instances with equal scores form one threshold.
     """
 
-    citation = FAWCETT
+    citation = ROC_CITATION
     is_valid_in_one_label = False
 
     def __init__(
@@ -46,9 +50,9 @@ class Scored(WeightedMetric):
         """Return an array (n, 3) with the score, 1 if the gold is the label, and 1 if
         the instance counts.
         """
-        forecasts = forecasts_of(gold, answers, self.labels)
-        stated, is_stated = stated_confidences(answers, self.labels)
-        is_stated &= ~left_out(answers)
+        forecasts = collect_label_probabilities(gold, answers, self.labels)
+        stated, is_stated = collect_stated_confidences(answers, self.labels)
+        is_stated &= ~find_left_out_answers(answers)
         is_own = np.array([answer == self.label for answer in answers], dtype=bool)
         scores = np.where(is_own, stated, 1 - stated)
         scores = np.where(
@@ -73,16 +77,16 @@ class Scored(WeightedMetric):
         own = weights[..., order] * rows[order, 2]
         right = np.cumsum(own * rows[order, 1], axis=-1)[..., ends]
         wrong = np.cumsum(own * (1 - rows[order, 1]), axis=-1)[..., ends]
-        return self.of_thresholds(right, wrong)
+        return self.compute_from_thresholds(right, wrong)
 
     @abstractmethod
-    def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
+    def compute_from_thresholds(self, right: Floats, wrong: Floats) -> Floats:
         """Return values (…) computed from two arrays (…, t) with the summed weights of
         positive and of negative instances whose score reaches each of the t thresholds.
         """
 
 
-class Auroc(Scored):
+class Auroc(LabelScoreMetric):
     """The area under the ROC curve, computed with trapezoids, which is the probability
     that a positive instance has a higher score than a negative instance. Ties count
     half. The area is undefined (NaN) without positive or without negative instances.
@@ -94,7 +98,7 @@ class Auroc(Scored):
         """
         return np.column_stack([rows[:, 1], rows[:, 2] - rows[:, 1]])
 
-    def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
+    def compute_from_thresholds(self, right: Floats, wrong: Floats) -> Floats:
         steps = np.diff(wrong, prepend=0.0)
         before = np.concatenate(
             [np.zeros((*right.shape[:-1], 1)), right[..., :-1]], axis=-1
@@ -104,7 +108,7 @@ class Auroc(Scored):
         )
 
 
-class AveragePrecision(Scored):
+class AveragePrecision(LabelScoreMetric):
     """The mean over positive instances of the precision at their scores, as in
     scikit-learn. Undefined (NaN) without positives.
     """
@@ -114,11 +118,16 @@ class AveragePrecision(Scored):
     )
     carriers = (1,)
 
-    def of_thresholds(self, right: Floats, wrong: Floats) -> Floats:
-        steps, precision = np.diff(right, prepend=0.0), ratio(right, right + wrong)
-        return quotient((steps * self.envelope(precision)).sum(axis=-1), right[..., -1])
+    def compute_from_thresholds(self, right: Floats, wrong: Floats) -> Floats:
+        steps, precision = (
+            np.diff(right, prepend=0.0),
+            divide_or_zero(right, right + wrong),
+        )
+        return quotient(
+            (steps * self.interpolate_precision(precision)).sum(axis=-1), right[..., -1]
+        )
 
-    def envelope(self, precision: Floats) -> Floats:
+    def interpolate_precision(self, precision: Floats) -> Floats:
         return precision
 
 
@@ -130,11 +139,11 @@ class Auprc(AveragePrecision):
 
     citation = "Davis and Goadrich 2006, The Relationship Between Precision-Recall and ROC Curves, ICML"
 
-    def envelope(self, precision: Floats) -> Floats:
+    def interpolate_precision(self, precision: Floats) -> Floats:
         return np.maximum.accumulate(precision[..., ::-1], axis=-1)[..., ::-1]
 
 
-def one_by_one(
+def apply_to_each_weight_vector(
     value: Callable[[Floats, Floats], float], rows: Floats, weights: Floats
 ) -> Floats:
     """Apply ``value`` to the rows with each of the (…, n) weight vectors. Return (…)
@@ -147,7 +156,7 @@ def one_by_one(
     )
 
 
-def drawn_rows(rows: Floats, weights: Floats) -> Floats:
+def repeat_rows_by_weight(rows: Floats, weights: Floats) -> Floats:
     """Return the matrix rows that count, where each row occurs as often as its integer
     weight.
     """
@@ -197,17 +206,19 @@ class EqualSizeCalibrationError(WeightedMetric):
         """Return an array (n, 3) with the confidence, 1 if the label is right, and 1 if
         the instance counts.
         """
-        confidence, is_right, counts = confidences_of(gold, answers, self.labels)
-        counts &= ~left_out(answers)
+        confidence, is_right, counts = compute_confidences(gold, answers, self.labels)
+        counts &= ~find_left_out_answers(answers)
         return np.column_stack([confidence * counts, is_right & counts, counts]).astype(
             np.float64
         )
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
-        return one_by_one(self._calibration_error, rows, weights)
+        return apply_to_each_weight_vector(
+            self._compute_calibration_error, rows, weights
+        )
 
-    def _calibration_error(self, rows: Floats, weights: Floats) -> float:
-        drawn = drawn_rows(rows, weights)
+    def _compute_calibration_error(self, rows: Floats, weights: Floats) -> float:
+        drawn = repeat_rows_by_weight(rows, weights)
         if len(np.unique(drawn[:, 0])) <= 2:
             return math.nan
         drawn = drawn[np.argsort(drawn[:, 0], kind="stable")]
@@ -242,7 +253,9 @@ class RankCorrelation(WeightedMetric):
         self, gold: Sequence[float | None], answers: Sequence[float | None]
     ) -> Floats:
         """Return an array (n, 3) with gold, answer, and 1 if both are present."""
-        counts = present(gold) & present(answers)
+        counts = compute_mask_of_present_rows(gold) & compute_mask_of_present_rows(
+            answers
+        )
         x, y = (
             np.nan_to_num(np.array(side, dtype=np.float64)) for side in (gold, answers)
         )
@@ -250,7 +263,7 @@ class RankCorrelation(WeightedMetric):
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
         own = weights * rows[:, 2]
-        x, y = (_mid_ranks(rows[:, side], own) for side in (0, 1))
+        x, y = (_compute_mid_ranks(rows[:, side], own) for side in (0, 1))
         whole = own.sum(axis=-1, keepdims=True)
         with np.errstate(invalid="ignore"):
             x, y = (
@@ -261,7 +274,7 @@ class RankCorrelation(WeightedMetric):
             return np.asarray((x * y * own).sum(axis=-1) / np.sqrt(spread))
 
 
-def _mid_ranks(values: Floats, weights: Floats) -> Floats:
+def _compute_mid_ranks(values: Floats, weights: Floats) -> Floats:
     """Return an array (…, n) with twice the rank of each value, where values count with
     their weights. Tied values have the mean of their ranks.
     """
@@ -286,8 +299,8 @@ class Kendall(RankCorrelation):
     def value(self, rows: Floats, weights: Floats) -> Floats:
         from scipy.stats import kendalltau
 
-        def one(rows: Floats, weights: Floats) -> float:
-            x, y, _ = drawn_rows(rows, weights).T
+        def compute_tau_b(rows: Floats, weights: Floats) -> float:
+            x, y, _ = repeat_rows_by_weight(rows, weights).T
             return float(kendalltau(x, y).statistic) if len(x) > 1 else math.nan
 
-        return one_by_one(one, rows, weights)
+        return apply_to_each_weight_vector(compute_tau_b, rows, weights)

@@ -19,22 +19,22 @@ from scoring.models.boards import (
     SnapshotLimitReached,
 )
 from scoring.models.evaluations import (
-    FEW_ANSWERS_SUPPORT,
     IS_RANKING_SCORE,
-    SMALL_CLASS_NUMBER,
+    SUPPORT_OF_WITHHELD_SCORE,
+    WITHHELD_SMALL_CLASS_SCORE,
     Breakdown,
     BreakdownClasses,
-    ClassNumber,
+    ClassScore,
     Evaluation,
     Score,
     Signature,
     WithholdingReason,
-    class_numbers_of_evaluations,
+    load_class_scores_of_evaluations,
     save_breakdowns,
 )
 from scoring.models.human import (
-    HIGHEST,
-    LOWEST,
+    HIGHEST_RATING,
+    LOWEST_RATING,
     RATING_CRITERIA,
     Annotator,
     EstimateSheet,
@@ -59,15 +59,15 @@ from scoring.models.ledger import (
 )
 from scoring.models.receipts import LogEntry, LogHead, LogNode, Receipt, SigningKey
 from scoring.models.reported import Paper, Reported, ReportedTable
-from scoring.models.systems import SystemComparison, SystemMean, digest_of_runs
+from scoring.models.systems import SystemComparison, SystemMean, hash_runs_of_system
 
 __all__ = [
-    "FEW_ANSWERS_SUPPORT",
-    "HIGHEST",
+    "HIGHEST_RATING",
     "IS_RANKING_SCORE",
-    "LOWEST",
+    "LOWEST_RATING",
     "RATING_CRITERIA",
-    "SMALL_CLASS_NUMBER",
+    "SUPPORT_OF_WITHHELD_SCORE",
+    "WITHHELD_SMALL_CLASS_SCORE",
     "Annotator",
     "BackgroundJob",
     "BoardOrder",
@@ -75,7 +75,7 @@ __all__ = [
     "Breakdown",
     "BreakdownClasses",
     "ClassLeader",
-    "ClassNumber",
+    "ClassScore",
     "Comparison",
     "EstimateSheet",
     "Evaluation",
@@ -118,7 +118,7 @@ __all__ = [
     "SystemMean",
     "UsedJudgements",
     "WithholdingReason",
-    "class_numbers_of_evaluations",
-    "digest_of_runs",
+    "hash_runs_of_system",
+    "load_class_scores_of_evaluations",
     "save_breakdowns",
 ]

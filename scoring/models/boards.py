@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.instants import format_utc_minute
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import User
 from scoring.models.evaluations import Evaluation
 from tasks.models import Gold, Job, Phase, Submission
@@ -275,10 +275,10 @@ class MonthlyRanks(models.Model):
 
 
 #: Maximum number of snapshots per phase and hour that visitors can request.
-MAX_SNAPSHOTS_AN_HOUR = 60
+MAX_SNAPSHOTS_PER_HOUR = 60
 
 
-class SnapshotLimitReached(Refused):
+class SnapshotLimitReached(ActionRefused):
     """An error about a board of which too many snapshots were requested within an hour.
     The number of snapshots is limited because anybody may cite a board, and snapshots
     are never deleted.
@@ -286,7 +286,7 @@ class SnapshotLimitReached(Refused):
 
     def __init__(self) -> None:
         super().__init__(
-            f"boards of this phase were kept {MAX_SNAPSHOTS_AN_HOUR} times within the hour, "
+            f"boards of this phase were kept {MAX_SNAPSHOTS_PER_HOUR} times within the hour, "
             "which is as often as they are; please cite it by its own address, or ask again later"
         )
 
@@ -306,7 +306,7 @@ class SnapshotQuerySet(models.QuerySet["Snapshot"]):
             cited = self.filter(
                 phase=same["phase"], occasion=same["occasion"], created_at__gt=since
             )
-            if cited.count() >= MAX_SNAPSHOTS_AN_HOUR:
+            if cited.count() >= MAX_SNAPSHOTS_PER_HOUR:
                 raise SnapshotLimitReached
         kept, _ = self.get_or_create(
             **same, defaults={**facts, "packed": zlib.compress(packed, 6)}

@@ -22,14 +22,14 @@ from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery, Windo
 from django.db.models.functions import Coalesce, RowNumber
 
 from tasks.models import Gold, Phase, Registration, Submission
-from tasks.types.base import base_rules
-from tasks.types.judge_views import further_judge
+from tasks.types.base import remove_judge_from_rule_set
+from tasks.types.judge_views import get_judge_in_view_name
 
-IS_WITHDRAWN = Q(status=Submission.Status.WITHDRAWN)
-IS_DISQUALIFIED = Q(exclusion=Submission.Exclusion.DISQUALIFIED)
+IS_WITHDRAWN_SUBMISSION = Q(status=Submission.Status.WITHDRAWN)
+IS_DISQUALIFIED_SUBMISSION = Q(exclusion=Submission.Exclusion.DISQUALIFIED)
 
 
-class StoredBoard(Protocol):
+class StoredFrozenBoard(Protocol):
     """A frozen board, with the ids of the shown evaluations, their gold, and the time
     from which the board is frozen.
     """
@@ -40,7 +40,7 @@ class StoredBoard(Protocol):
 
 
 @dataclass
-class _TeamSystem:
+class _SystemOfTeam:
     """A team's system, with the evaluations of the system's runs in order of
     submission, and the values of the ranking metric.
     """
@@ -54,7 +54,7 @@ class _TeamSystem:
         known = [value for value in self.values if value is not None]
         return fmean(known) if len(known) == len(self.values) else None
 
-    def has_higher_mean_than(self, other: _TeamSystem) -> bool:
+    def has_higher_mean_than(self, other: _SystemOfTeam) -> bool:
         """Return True if the system has a higher mean than another system that was
         submitted earlier.
         """
@@ -63,30 +63,30 @@ class _TeamSystem:
         return self.mean > other.mean
 
 
-def _group_by_system(runs: EvaluationQuerySet) -> list[_TeamSystem]:
+def _group_evaluations_by_system(runs: EvaluationQuerySet) -> list[_SystemOfTeam]:
     """Return the systems to which the given runs belong, in order of their first
     submission.
     """
-    systems: dict[tuple[int, str | int], _TeamSystem] = {}
+    systems: dict[tuple[int, str | int], _SystemOfTeam] = {}
     rows = runs.order_by("submitted_at", "pk").values_list(
         "pk", "team", "submission__seeds_of", "rank_value"
     )
     for pk, team, seeds_of, value in rows:
-        system = systems.setdefault((team, seeds_of or pk), _TeamSystem(team))
+        system = systems.setdefault((team, seeds_of or pk), _SystemOfTeam(team))
         system.runs.append(pk)
         system.values.append(value)
     return list(systems.values())
 
 
-def has_seeds(phase: Phase) -> bool:
+def has_runs_with_declared_seeds(phase: Phase) -> bool:
     """Return True if a team of the phase has declared several runs to be runs of one
     system with different random seeds.
     """
     runs = Submission.objects.filter(phase=phase).exclude(seeds_of="")
-    return phase.takes_seeds and runs.exists()
+    return phase.can_have_seed_runs and runs.exists()
 
 
-def _runs_with_priority(phase: Phase) -> QuerySet[Submission]:
+def _find_runs_with_priority(phase: Phase) -> QuerySet[Submission]:
     """Return the phase's runs that have a priority, including withdrawn and excluded
     runs.
     """
@@ -132,26 +132,34 @@ class EvaluationQuerySet(models.QuerySet[Any]):
                 rules=rules, gold=gold, frozen_from=frozen_from
             ).first()
             if stored is not None:
-                return self.shown_on(stored)
-        if further_judge(rules):
+                return self.shown_on_frozen_board(stored)
+        if get_judge_in_view_name(rules):
             # The scores by the first judge decide which runs are selected.
             first = self.counting(
-                phase, base_rules(rules), gold, entries=entries, frozen_from=frozen_from
+                phase,
+                remove_judge_from_rule_set(rules),
+                gold,
+                entries=entries,
+                frozen_from=frozen_from,
             )
-            views = self.on_board(phase, rules, gold).known_at(frozen_from)
+            views = self.scored_on_gold_by_rule_set(
+                phase, rules, gold
+            ).with_scores_existing_at(frozen_from)
             return views.filter(submission__in=first.values("submission")).newest()
         if entries is None:
             entries = Registration.objects.approved().filter(season=phase.task.season)
-        scored = self.on_board(phase, rules, gold).known_at(frozen_from)
-        competing = scored.competing()
+        scored = self.scored_on_gold_by_rule_set(
+            phase, rules, gold
+        ).with_scores_existing_at(frozen_from)
+        competing = scored.without_excluded_and_late_runs()
         primary = competing.primary()
-        if has_seeds(phase):
+        if has_runs_with_declared_seeds(phase):
             primary = primary.select_systems_by_rule(phase, entries)
         else:
             primary = primary.select_runs_by_rule(phase, entries)
         parts = [scored.baselines_and_human_runs(phase).newest()]
         if phase.shows_contrastive:
-            parts.append(competing.contrastive().all_of_teams(entries))
+            parts.append(competing.of_contrastive_runs().all_runs_of_teams(entries))
         ids = [part.values("pk") for part in (primary, *parts)]
         return self.filter(pk__in=ids[0].union(*ids[1:], all=True))
 
@@ -160,16 +168,16 @@ class EvaluationQuerySet(models.QuerySet[Any]):
     ) -> EvaluationQuerySet:
         """Select runs by the rule that the organisers chose for the phase."""
         match phase.counting:
-            case Phase.Counting.BEST:
+            case Phase.CountedRunsRule.BEST:
                 return self.best_of(entries)
-            case Phase.Counting.LAST:
+            case Phase.CountedRunsRule.LAST:
                 return self.last_run_of_each_team(entries)
-            case Phase.Counting.SELECTED:
+            case Phase.CountedRunsRule.SELECTED:
                 return self.selected_run_of_each_team(entries)
-            case Phase.Counting.PRIORITY:
-                return self.first_runs_by_priority(phase).all_of_teams(entries)
+            case Phase.CountedRunsRule.PRIORITY:
+                return self.first_runs_by_priority(phase).all_runs_of_teams(entries)
             case _:
-                return self.all_of_teams(entries)
+                return self.all_runs_of_teams(entries)
 
     def select_systems_by_rule(
         self, phase: Phase, entries: QuerySet[Registration]
@@ -178,20 +186,24 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         return all runs of these systems.
         """
         match phase.counting:
-            case Phase.Counting.BEST:
+            case Phase.CountedRunsRule.BEST:
                 return self.best_system_of_each_team(entries)
-            case Phase.Counting.LAST:
-                return self.with_other_seeds(
+            case Phase.CountedRunsRule.LAST:
+                return self.with_runs_of_other_seeds(
                     self.last_run_of_each_team(entries, of_systems=True)
                 )
-            case Phase.Counting.SELECTED:
-                return self.with_other_seeds(self.selected_run_of_each_team(entries))
-            case Phase.Counting.PRIORITY:
-                return self.first_systems_by_priority(phase).all_of_teams(entries)
+            case Phase.CountedRunsRule.SELECTED:
+                return self.with_runs_of_other_seeds(
+                    self.selected_run_of_each_team(entries)
+                )
+            case Phase.CountedRunsRule.PRIORITY:
+                return self.first_systems_by_priority(phase).all_runs_of_teams(entries)
             case _:
-                return self.all_of_teams(entries)
+                return self.all_runs_of_teams(entries)
 
-    def on_board(self, phase: Phase, rules: str, gold: Gold) -> EvaluationQuerySet:
+    def scored_on_gold_by_rule_set(
+        self, phase: Phase, rules: str, gold: Gold
+    ) -> EvaluationQuerySet:
         """Return the evaluations of runs with the status scored. Withdrawn runs do not
         have the status scored.
         """
@@ -202,7 +214,9 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             submission__status=Submission.Status.SCORED,
         )
 
-    def known_at(self, instant: dt.datetime | None) -> EvaluationQuerySet:
+    def with_scores_existing_at(
+        self, instant: dt.datetime | None
+    ) -> EvaluationQuerySet:
         """Return the evaluations whose current scores existed at the given instant, or
         all evaluations if the instant is None.
         """
@@ -212,29 +226,29 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             Q(replaced_at=None, created_at__lte=instant) | Q(replaced_at__lte=instant)
         )
 
-    def shown_on(self, board: StoredBoard) -> EvaluationQuerySet:
+    def shown_on_frozen_board(self, board: StoredFrozenBoard) -> EvaluationQuerySet:
         """Return the evaluations that were stored when a board was frozen.
 
         The result includes runs that their teams withdrew after the freeze, but no runs
         that organisers have excluded.
         """
         stored = self.filter(pk__in=board.evaluations, gold=board.gold_id)
-        return stored.known_at(board.frozen_from).not_excluded()
+        return stored.with_scores_existing_at(board.frozen_from).without_excluded_runs()
 
-    def not_excluded(self) -> EvaluationQuerySet:
+    def without_excluded_runs(self) -> EvaluationQuerySet:
         """Exclude runs that organisers have disqualified or hidden."""
         return self.filter(submission__exclusion="")
 
-    def competing(self) -> EvaluationQuerySet:
+    def without_excluded_and_late_runs(self) -> EvaluationQuerySet:
         """Exclude disqualified, hidden and late runs. Late runs that an organiser
         accepted remain.
         """
-        return self.not_excluded().filter(submission__is_late=False)
+        return self.without_excluded_runs().filter(submission__is_late=False)
 
     def primary(self) -> EvaluationQuerySet:
         return self.filter(submission__kind=Submission.Kind.PRIMARY)
 
-    def contrastive(self) -> EvaluationQuerySet:
+    def of_contrastive_runs(self) -> EvaluationQuerySet:
         return self.filter(submission__kind=Submission.Kind.CONTRASTIVE)
 
     def baselines_and_human_runs(self, phase: Phase) -> EvaluationQuerySet:
@@ -255,7 +269,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         )
         return newest
 
-    def all_of_teams(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
+    def all_runs_of_teams(self, entries: QuerySet[Registration]) -> EvaluationQuerySet:
         """Return the evaluations of all runs of the registered teams."""
         return self.filter(team__in=entries.values("team")).newest()
 
@@ -270,7 +284,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             "-rank_value", "submitted_at", "pk"
         )
         by_time = self.order_by("submitted_at", "pk")
-        return self._first_of_each_team(entries, by_value, by_time)
+        return self._first_evaluation_of_each_team(entries, by_value, by_time)
 
     def best_system_of_each_team(
         self, entries: QuerySet[Registration]
@@ -281,8 +295,8 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         If every system of a team has a run without a value, return the runs of the
         team's earliest system.
         """
-        best: dict[int, _TeamSystem] = {}
-        for system in _group_by_system(self.all_of_teams(entries)):
+        best: dict[int, _SystemOfTeam] = {}
+        for system in _group_evaluations_by_system(self.all_runs_of_teams(entries)):
             of_team = best.setdefault(system.team, system)
             if system.has_higher_mean_than(of_team):
                 best[system.team] = system
@@ -290,7 +304,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             pk__in=[pk for system in best.values() for pk in system.runs]
         )
 
-    def with_other_seeds(self, runs: EvaluationQuerySet) -> EvaluationQuerySet:
+    def with_runs_of_other_seeds(self, runs: EvaluationQuerySet) -> EvaluationQuerySet:
         """Return the given runs and all runs of the same systems with other random
         seeds.
         """
@@ -315,7 +329,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
             submitted_at=sent_at, number__gt=OuterRef("submission__number")
         )
         gone = Submission.objects.filter(
-            IS_WITHDRAWN | IS_DISQUALIFIED,
+            IS_WITHDRAWN_SUBMISSION | IS_DISQUALIFIED_SUBMISSION,
             is_later,
             kind=Submission.Kind.PRIMARY,
             is_late=False,
@@ -326,7 +340,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
                 Q(seeds_of="") | ~Q(seeds_of=OuterRef("submission__seeds_of"))
             )
         newest_first = self.filter(~Exists(gone)).order_by("-submitted_at", "-pk")
-        return self._first_of_each_team(entries, newest_first)
+        return self._first_evaluation_of_each_team(entries, newest_first)
 
     def selected_run_of_each_team(
         self, entries: QuerySet[Registration]
@@ -335,7 +349,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         run.
         """
         selected = self.filter(submission__is_selected=True)
-        return self._first_of_each_team(
+        return self._first_evaluation_of_each_team(
             entries, selected.order_by("-submitted_at", "-pk")
         )
 
@@ -346,14 +360,14 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         Withdrawn and excluded runs are included in the number `judged_runs` and are not
         replaced.
         """
-        first = _limit_to_judged_runs(_runs_with_priority(phase), phase)
+        first = _limit_to_judged_runs(_find_runs_with_priority(phase), phase)
         return self.filter(submission__in=first.values("pk"))
 
     def first_systems_by_priority(self, phase: Phase) -> EvaluationQuerySet:
         """For each team, return the runs of the `judged_runs` systems with the highest
         priority.
         """
-        runs = _runs_with_priority(phase)
+        runs = _find_runs_with_priority(phase)
         is_before = Q(priority__lt=OuterRef("priority")) | Q(
             priority=OuterRef("priority"), number__lt=OuterRef("number")
         )
@@ -371,7 +385,7 @@ class EvaluationQuerySet(models.QuerySet[Any]):
         ]
         return self.filter(pk__in=counting)
 
-    def _first_of_each_team(
+    def _first_evaluation_of_each_team(
         self, entries: QuerySet[Registration], *orders: EvaluationQuerySet
     ) -> EvaluationQuerySet:
         """Return one evaluation for each team, from the first of the sorted querysets

@@ -13,33 +13,38 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from numpy.typing import NDArray
 
-from citeboard.core.models import json_field_with_default, text_field_with_default
+from citeboard.core.models import (
+    build_json_field_with_default,
+    build_text_field_with_default,
+)
 from citeboard.teams.models import Team
 from scoring.models.counting import EvaluationQuerySet
-from scoring.stats.signature import LABEL_PARTS, filled
+from scoring.stats.signature import LABEL_DIGEST_KEY_BY_KIND, fill_count_placeholders
 from tasks.models import Gold, Phase, Submission
-from tasks.models.seasons import SPLIT_PART_NAMES
+from tasks.models.seasons import PUBLIC_AND_PRIVATE_PART_NAMES
 
-Row = TypeVar("Row", bound="DeduplicatedRow")
+DeduplicatedRowType = TypeVar("DeduplicatedRowType", bound="DeduplicatedRow")
 
 
-class DeduplicatedRowManager(models.Manager[Row]):
-    def ids_of(self, rows: Sequence[Row]) -> list[int]:
+class DeduplicatedRowManager(models.Manager[DeduplicatedRowType]):
+    def get_or_insert_ids(self, rows: Sequence[DeduplicatedRowType]) -> list[int]:
         """Insert rows that are missing in the table, and return the ids of all given
         rows in order. Rows are inserted in the order of their digests, so that
         transactions cannot deadlock.
         """
         wanted = {row.set_content_digest(): row for row in rows}
-        numbers = self._ids_by_digest(wanted)
+        numbers = self._find_ids_by_digest(wanted)
         missing = sorted(wanted.keys() - numbers.keys())
         if missing:
             self.bulk_create(
                 [wanted[digest] for digest in missing], ignore_conflicts=True
             )
-            numbers = self._ids_by_digest(wanted)
+            numbers = self._find_ids_by_digest(wanted)
         return [numbers[row.digest] for row in rows]
 
-    def _ids_by_digest(self, digests: dict[str, Row]) -> dict[str, int]:
+    def _find_ids_by_digest(
+        self, digests: dict[str, DeduplicatedRowType]
+    ) -> dict[str, int]:
         return dict(
             self.filter(digest__in=list(digests)).order_by().values_list("digest", "pk")
         )
@@ -97,20 +102,20 @@ class Evaluation(models.Model):
         help_text="The ranking metric, turned so that higher is better; null ranks last.",
     )
     submitted_at = models.DateTimeField()
-    release = text_field_with_default(
+    release = build_text_field_with_default(
         100,
         help_text="What of it is told, as its phase said when it was scored; empty where all is.",
     )
-    withheld = text_field_with_default(
+    withheld = build_text_field_with_default(
         12,
         choices=WithholdingReason,
         help_text="Why its classes, single instances and comparisons are not told.",
     )
-    untold: models.JSONField[dict[str, dict[str, Any]]] = json_field_with_default(
+    untold: models.JSONField[dict[str, dict[str, Any]]] = build_json_field_with_default(
         dict,
         "Of the other part of the split, or under the Ladder of the whole, what organisers see.",
     )
-    probe = text_field_with_default(
+    probe = build_text_field_with_default(
         60, help_text="Why it looks like a probe: which way, and its numbers."
     )
     statistics = models.CharField(
@@ -122,7 +127,7 @@ class Evaluation(models.Model):
         blank=True,
         help_text="Of the run as the scorer reads it: of an archive, of its members.",
     )
-    answers_digest = text_field_with_default(
+    answers_digest = build_text_field_with_default(
         64,
         db_index=True,
         help_text="Of what it answers by instance, however its file writes it; the same for the same gold.",
@@ -191,13 +196,13 @@ class Evaluation(models.Model):
             (
                 word
                 for word in self.release.split()
-                if word.startswith(SPLIT_PART_NAMES)
+                if word.startswith(PUBLIC_AND_PRIVATE_PART_NAMES)
             ),
             "",
         )
 
     @property
-    def own_signature_parts(self) -> dict[str, int | str]:
+    def run_specific_signature_parts(self) -> dict[str, int | str]:
         missing: dict[str, int | str] = (
             {} if self.missing is None else {"missing": self.missing}
         )
@@ -206,13 +211,15 @@ class Evaluation(models.Model):
         if ":" in self.labels_digest:
             words = (word.partition(":") for word in self.labels_digest.split())
             return missing | {part: digest for part, _colon, digest in words}
-        return missing | dict.fromkeys(LABEL_PARTS.values(), self.labels_digest)
+        return missing | dict.fromkeys(
+            LABEL_DIGEST_KEY_BY_KIND.values(), self.labels_digest
+        )
 
 
 class Signature(DeduplicatedRow):
     """The signature of a score, stored once for all runs whose signatures are equal. In
     ``text``, placeholders stand for counts that differ between runs, as in
-    `shared_form`.
+    `replace_counts_by_placeholders`.
     """
 
     metric = models.CharField(max_length=80)
@@ -254,7 +261,7 @@ class Score(models.Model):
     low = models.FloatField(null=True)
     high = models.FloatField(null=True)
     n = models.PositiveIntegerField()
-    withheld = text_field_with_default(
+    withheld = build_text_field_with_default(
         12,
         choices=WithholdingReason,
         help_text="Why it has no value and no interval, where these are not told.",
@@ -291,24 +298,25 @@ class Score(models.Model):
 
     @property
     def signature(self) -> str:
-        return filled(
-            self.shared.text, self.evaluation.own_signature_parts | {"n": self.n}
+        return fill_count_placeholders(
+            self.shared.text,
+            self.evaluation.run_specific_signature_parts | {"n": self.n},
         )
 
 
 #: The results per class and metric that `score --json` prints.
-Classes = Mapping[str, Mapping[str, Mapping[str, Any]]]
+ResultsByClassAndMetric = Mapping[str, Mapping[str, Mapping[str, Any]]]
 #: Lower and upper interval bounds by class and metric.
-Ends = Mapping[str, Mapping[str, tuple[float, float] | None]]
+IntervalsByClassAndMetric = Mapping[str, Mapping[str, tuple[float, float] | None]]
 
 #: Numbers of instances take four bytes (-1 if missing), other numbers eight bytes.
-SUPPORT, NUMBER = np.dtype("<i4"), np.dtype("<f8")
+SUPPORT_DTYPE, NUMBER_DTYPE = np.dtype("<i4"), np.dtype("<f8")
 #: The number of instances that is stored for a withheld score.
-FEW_ANSWERS_SUPPORT = -2
-VALUE, LOW, HIGH = 0, 1, 2
+SUPPORT_OF_WITHHELD_SCORE = -2
+VALUE_INDEX, LOW_INDEX, HIGH_INDEX = 0, 1, 2
 
 
-class ClassNumber(NamedTuple):
+class ClassScore(NamedTuple):
     """The score of a class. If a score is withheld, ``withheld`` is the reason and the
     number of instances is 0.
     """
@@ -322,7 +330,7 @@ class ClassNumber(NamedTuple):
 
 
 #: The score that is shown for a class that is too small to be disclosed.
-SMALL_CLASS_NUMBER = ClassNumber(
+WITHHELD_SMALL_CLASS_SCORE = ClassScore(
     None,
     is_infinite=False,
     low=None,
@@ -370,7 +378,12 @@ class Breakdown(models.Model):
         return str(self.classes)
 
     @classmethod
-    def of(cls, evaluation: Evaluation, dimension: str, classes_told: Classes) -> Self:
+    def of(
+        cls,
+        evaluation: Evaluation,
+        dimension: str,
+        classes_told: ResultsByClassAndMetric,
+    ) -> Self:
         """Return a breakdown with its classes, without saving either. Metrics can be
         missing for some classes.
         """
@@ -380,45 +393,51 @@ class Breakdown(models.Model):
         classes = BreakdownClasses(
             dimension=dimension, labels=list(classes_told), metrics=metrics
         )
-        supports = np.full((len(metrics), len(classes_told)), -1, SUPPORT)
-        numbers = np.full((3, *supports.shape), np.nan, NUMBER)
+        supports = np.full((len(metrics), len(classes_told)), -1, SUPPORT_DTYPE)
+        numbers = np.full((3, *supports.shape), np.nan, NUMBER_DTYPE)
         for index, metrics_here in enumerate(classes_told.values()):
             for metric, number in metrics_here.items():
                 row = metrics.index(metric)
                 supports[row, index] = number["n"]
                 value = np.nan if number["value"] is None else number["value"]
-                numbers[VALUE, row, index] = np.inf if number.get("infinite") else value
+                numbers[VALUE_INDEX, row, index] = (
+                    np.inf if number.get("infinite") else value
+                )
         return cls(
             evaluation=evaluation,
             classes=classes,
             numbers=_pack_arrays(supports, numbers),
         )
 
-    def add_intervals(self, ends: Ends) -> bool:
+    def add_intervals(self, ends: IntervalsByClassAndMetric) -> bool:
         """Add confidence intervals to the values of the breakdown. Undefined values get
         no interval. Return False if no value has an interval.
         """
-        supports, numbers = self.unpacked()
+        supports, numbers = self.unpack_arrays()
         for index, label in enumerate(self.classes.labels):
             for row, metric in enumerate(self.classes.metrics):
                 ends_here = ends.get(label, {}).get(metric)
-                if ends_here is not None and np.isfinite(numbers[VALUE, row, index]):
-                    numbers[LOW:, row, index] = ends_here
+                if ends_here is not None and np.isfinite(
+                    numbers[VALUE_INDEX, row, index]
+                ):
+                    numbers[LOW_INDEX:, row, index] = ends_here
         self.numbers = _pack_arrays(supports, numbers)
-        return not np.isnan(numbers[LOW:]).all()
+        return not np.isnan(numbers[LOW_INDEX:]).all()
 
-    def unpacked(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    def unpack_arrays(self) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
         shape = len(self.classes.metrics), len(self.classes.labels)
         count = shape[0] * shape[1]
         data = zlib.decompress(self.numbers)
-        supports = np.frombuffer(data, SUPPORT, count).reshape(shape)
-        stored = np.frombuffer(data, NUMBER, offset=supports.nbytes).reshape(-1, *shape)
+        supports = np.frombuffer(data, SUPPORT_DTYPE, count).reshape(shape)
+        stored = np.frombuffer(data, NUMBER_DTYPE, offset=supports.nbytes).reshape(
+            -1, *shape
+        )
         numbers = np.full((3, *shape), np.nan)
         numbers[: len(stored)] = stored
         return supports, numbers
 
-    def metrics_with_numbers(self) -> list[str]:
-        defined = ~np.isnan(self.unpacked()[1][VALUE]).all(axis=1)
+    def list_metrics_with_values(self) -> list[str]:
+        defined = ~np.isnan(self.unpack_arrays()[1][VALUE_INDEX]).all(axis=1)
         return [
             metric
             for metric, is_known in zip(self.classes.metrics, defined, strict=True)
@@ -431,11 +450,11 @@ class Breakdown(models.Model):
         """
         # Decompress only the numbers of instances, which are stored first.
         shape = len(self.classes.metrics), len(self.classes.labels)
-        size = shape[0] * shape[1] * SUPPORT.itemsize
+        size = shape[0] * shape[1] * SUPPORT_DTYPE.itemsize
         supports = np.frombuffer(
-            zlib.decompressobj().decompress(self.numbers, size), SUPPORT
+            zlib.decompressobj().decompress(self.numbers, size), SUPPORT_DTYPE
         ).reshape(shape)
-        unknown = np.iinfo(SUPPORT).max
+        unknown = np.iinfo(SUPPORT_DTYPE).max
         smallest = np.where(supports > 0, supports, unknown).min(axis=0).tolist()
         return {
             label: size
@@ -443,35 +462,37 @@ class Breakdown(models.Model):
             if size < unknown
         }
 
-    def numbers_of_metric(self, metric: str) -> Iterator[tuple[int, str, ClassNumber]]:
+    def iterate_scores_of_metric(
+        self, metric: str
+    ) -> Iterator[tuple[int, str, ClassScore]]:
         if metric not in self.classes.metrics:
             return
         row = self.classes.metrics.index(metric)
-        supports, numbers = self.unpacked()
+        supports, numbers = self.unpack_arrays()
         labels = self.classes.labels
-        for place, number in _iterate_class_numbers(supports[row], numbers[:, row]):
+        for place, number in _iterate_class_scores(supports[row], numbers[:, row]):
             yield place, labels[place], number
 
-    def by_class(self) -> dict[str, dict[str, ClassNumber]]:
+    def by_class(self) -> dict[str, dict[str, ClassScore]]:
         labels = self.classes.labels
-        by_label: dict[str, dict[str, ClassNumber]] = {label: {} for label in labels}
-        supports, numbers = self.unpacked()
+        by_label: dict[str, dict[str, ClassScore]] = {label: {} for label in labels}
+        supports, numbers = self.unpack_arrays()
         for row, metric in enumerate(self.classes.metrics):
-            for place, number in _iterate_class_numbers(supports[row], numbers[:, row]):
+            for place, number in _iterate_class_scores(supports[row], numbers[:, row]):
                 by_label[labels[place]][metric] = number
         return by_label
 
 
-def class_numbers_of_evaluations(
+def load_class_scores_of_evaluations(
     evaluations: Collection[int], dimension: str, metric: str
-) -> list[tuple[str, int, ClassNumber]]:
+) -> list[tuple[str, int, ClassScore]]:
     rows = Breakdown.objects.filter(
         evaluation__in=evaluations, classes__dimension=dimension
     ).prefetch_related("classes")
     numbers = [
         (place, label, row.evaluation_id, number)
         for row in rows
-        for place, label, number in row.numbers_of_metric(metric)
+        for place, label, number in row.iterate_scores_of_metric(metric)
     ]
     numbers.sort(key=lambda number: number[0])
     return [(label, evaluation, number) for _, label, evaluation, number in numbers]
@@ -480,7 +501,7 @@ def class_numbers_of_evaluations(
 def save_breakdowns(rows: Sequence[Breakdown]) -> None:
     for row, key in zip(
         rows,
-        BreakdownClasses.objects.ids_of([row.classes for row in rows]),
+        BreakdownClasses.objects.get_or_insert_ids([row.classes for row in rows]),
         strict=True,
     ):
         row.classes_id = key
@@ -488,22 +509,26 @@ def save_breakdowns(rows: Sequence[Breakdown]) -> None:
 
 
 def _pack_arrays(supports: NDArray[np.int32], numbers: NDArray[np.float64]) -> bytes:
-    written = numbers[: HIGH + 1 if not np.isnan(numbers[LOW:]).all() else LOW]
+    written = numbers[
+        : HIGH_INDEX + 1 if not np.isnan(numbers[LOW_INDEX:]).all() else LOW_INDEX
+    ]
     return zlib.compress(
-        supports.astype(SUPPORT).tobytes() + written.astype(NUMBER).tobytes(), 9
+        supports.astype(SUPPORT_DTYPE).tobytes()
+        + written.astype(NUMBER_DTYPE).tobytes(),
+        9,
     )
 
 
-def _iterate_class_numbers(
+def _iterate_class_scores(
     supports: NDArray[np.int32], numbers: NDArray[np.float64]
-) -> Iterator[tuple[int, ClassNumber]]:
+) -> Iterator[tuple[int, ClassScore]]:
     for index, (n, value, low, high) in enumerate(
         zip(supports.tolist(), *numbers.tolist(), strict=True)
     ):
-        if n == FEW_ANSWERS_SUPPORT:
+        if n == SUPPORT_OF_WITHHELD_SCORE:
             yield (
                 index,
-                SMALL_CLASS_NUMBER._replace(
+                WITHHELD_SMALL_CLASS_SCORE._replace(
                     withheld=WithholdingReason.FEW_ANSWERS.label
                 ),
             )
@@ -511,11 +536,15 @@ def _iterate_class_numbers(
             finite = value if isfinite(value) else None
             yield (
                 index,
-                ClassNumber(
-                    finite, isinf(value), _none_for_nan(low), _none_for_nan(high), n
+                ClassScore(
+                    finite,
+                    isinf(value),
+                    _convert_nan_to_none(low),
+                    _convert_nan_to_none(high),
+                    n,
                 ),
             )
 
 
-def _none_for_nan(value: float) -> float | None:
+def _convert_nan_to_none(value: float) -> float | None:
     return None if isnan(value) else value

@@ -7,12 +7,12 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _, gettext_noop
 
-from citeboard.core.models import json_field_with_default
+from citeboard.core.models import build_json_field_with_default
 from citeboard.teams.models import User
 from scoring.models.ledger import JudgementImport
 from tasks.models import Gold, Phase, Submission
 
-LOWEST, HIGHEST = 1, 5
+LOWEST_RATING, HIGHEST_RATING = 1, 5
 #: For each criterion, the question to annotators, in the order on the pages.
 RATING_CRITERIA = {
     gettext_noop("readability"): gettext_noop("Is the text fluent and easy to follow?"),
@@ -23,7 +23,7 @@ RATING_CRITERIA = {
 
 
 class SheetQuerySet(models.QuerySet["Sheet"]):
-    def ratings(self) -> SheetQuerySet:
+    def rating_sheets(self) -> SheetQuerySet:
         return self.filter(kind=Sheet.Kind.RATINGS)
 
     def pairs(self) -> SheetQuerySet:
@@ -113,12 +113,12 @@ class Sheet(models.Model):
         db_default=False,
         help_text="Annotators read the gold text, and judge against it.",
     )
-    scales: models.JSONField[dict[str, Any]] = json_field_with_default(
+    scales: models.JSONField[dict[str, Any]] = build_json_field_with_default(
         dict,
         "By criterion what is asked, and what each level means, as its annotators read it.",
         blank=True,
     )
-    data_sheet: models.JSONField[dict[str, str]] = json_field_with_default(
+    data_sheet: models.JSONField[dict[str, str]] = build_json_field_with_default(
         dict, "What organisers say of the evaluation, by question.", blank=True
     )
     agreement: models.JSONField[dict[str, Any]] = models.JSONField(
@@ -264,8 +264,8 @@ class Rating(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(
-                    readability__range=(LOWEST, HIGHEST),
-                    consistency__range=(LOWEST, HIGHEST),
+                    readability__range=(LOWEST_RATING, HIGHEST_RATING),
+                    consistency__range=(LOWEST_RATING, HIGHEST_RATING),
                 ),
                 name="rating_from_1_to_5",
             ),
@@ -450,7 +450,7 @@ class EstimateSheet(models.Model):
     rule set of the second judge, and ``result`` has numbers of pairs.
     """
 
-    class Of(models.TextChoices):
+    class UnitKind(models.TextChoices):
         NUGGETS = "nuggets", _("nuggets that a report has")
         CITATIONS = "citations", _("documents that support a sentence")
         CLAIMS = "claims", _("passages that entail a claim")
@@ -459,7 +459,7 @@ class EstimateSheet(models.Model):
     phase = models.ForeignKey(
         Phase, on_delete=models.CASCADE, related_name="estimate_sheets"
     )
-    of = models.CharField(max_length=13, choices=Of)
+    of = models.CharField(max_length=13, choices=UnitKind)
     labels = models.PositiveIntegerField(
         help_text="Units of each run in the sample, or pairs that were asked for."
     )
@@ -498,11 +498,11 @@ class EstimateSheet(models.Model):
         return f"estimate sheet {self.pk} of {self.phase}"
 
     @property
-    def corrects_scores(self) -> bool:
+    def has_random_sample_of_units(self) -> bool:
         """Return True if the units are a random sample, which pairs on which two judges
         disagree are not.
         """
-        return self.of != self.Of.DISAGREEMENTS
+        return self.of != self.UnitKind.DISAGREEMENTS
 
     @property
     def is_open(self) -> bool:

@@ -10,18 +10,18 @@ from typing import Any, ClassVar
 
 from django.db import models
 
-from citeboard.core.models import text_field_with_default
+from citeboard.core.models import build_text_field_with_default
 from citeboard.teams.models import User
-from scoring.judges.declared import CHAT
+from scoring.judges.declared import CHAT_JUDGE_KIND
 from scoring.models.ledger import Judge, JudgementImport
 from tasks.models import Phase
-from tasks.types.ledger import KINDS, MAX_JUDGE
+from tasks.types.ledger import JUDGEMENT_KINDS_BY_NAME, MAX_JUDGE_NAME_CHARACTERS
 
-COST_DECIMAL_PLACES: dict[str, Any] = {"max_digits": 14, "decimal_places": 6}
+COST_FIELD_PRECISION: dict[str, Any] = {"max_digits": 14, "decimal_places": 6}
 
 
 class PhaseJudgeQuerySet(models.QuerySet["PhaseJudge"]):
-    def agreed(self) -> PhaseJudgeQuerySet:
+    def with_current_consent(self) -> PhaseJudgeQuerySet:
         """Return the judges that organisers have chosen and not removed."""
         return self.filter(ended_at=None)
 
@@ -37,23 +37,27 @@ class PhaseJudge(models.Model):
     phase = models.ForeignKey(
         Phase, on_delete=models.CASCADE, related_name="phase_judges"
     )
-    name = models.CharField(max_length=MAX_JUDGE)
-    kind = text_field_with_default(10, choices=[(kind, kind) for kind in KINDS])
+    name = models.CharField(max_length=MAX_JUDGE_NAME_CHARACTERS)
+    kind = build_text_field_with_default(
+        10, choices=[(kind, kind) for kind in JUDGEMENT_KINDS_BY_NAME]
+    )
     instrument = models.CharField(max_length=20, help_text="chat or entailment")
-    host = text_field_with_default(
+    host = build_text_field_with_default(
         300, help_text="Host that receives the texts; empty for none."
     )
-    model = text_field_with_default(300)
+    model = build_text_field_with_default(300)
     prompt = models.TextField(blank=True, default="")
     answers: models.JSONField[dict[str, str]] = models.JSONField(
         default=dict, blank=True, help_text="Labels by the words of a reply."
     )
     signature: models.JSONField[dict[str, Any]] = models.JSONField(default=dict)
-    digest = text_field_with_default(MAX_JUDGE, help_text="Of the signature.")
-    currency = text_field_with_default(3)
-    budget = models.DecimalField(null=True, blank=True, **COST_DECIMAL_PLACES)
-    spent = models.DecimalField(default=Decimal(0), **COST_DECIMAL_PLACES)
-    reserved = models.DecimalField(default=Decimal(0), **COST_DECIMAL_PLACES)
+    digest = build_text_field_with_default(
+        MAX_JUDGE_NAME_CHARACTERS, help_text="Of the signature."
+    )
+    currency = build_text_field_with_default(3)
+    budget = models.DecimalField(null=True, blank=True, **COST_FIELD_PRECISION)
+    spent = models.DecimalField(default=Decimal(0), **COST_FIELD_PRECISION)
+    reserved = models.DecimalField(default=Decimal(0), **COST_FIELD_PRECISION)
     replies = models.PositiveBigIntegerField(default=0)
     unlabelled = models.PositiveBigIntegerField(
         default=0, help_text="Questions without a label after two replies."
@@ -89,27 +93,27 @@ class PhaseJudge(models.Model):
         return self.name
 
     @property
-    def sends_texts(self) -> bool:
+    def sends_texts_to_other_server(self) -> bool:
         """Return True if the texts of runs are sent to another server."""
-        return self.instrument == CHAT
+        return self.instrument == CHAT_JUDGE_KIND
 
     @property
     def prompt_digest(self) -> str:
         return hashlib.sha256(self.prompt.encode()).hexdigest() if self.prompt else ""
 
     @property
-    def shown_cost(self) -> str:
+    def cost_text(self) -> str:
         return f"{self.spent:.4f}"
 
     @property
-    def shown_budget(self) -> str:
+    def budget_text(self) -> str:
         return f"{self.budget or 0:.2f}"
 
     @property
     def failed(self) -> int:
         return sum(self.failures.values())
 
-    def ledger_judge(self) -> Judge:
+    def get_or_create_ledger_judge(self) -> Judge:
         """Return the row of the table `Judge` for this judge, to which the ledger's
         labels refer, and create the row if it is missing.
         """

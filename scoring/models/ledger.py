@@ -16,37 +16,43 @@ from django.db import models
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from citeboard.core.models import text_field_with_default
+from citeboard.core.models import build_text_field_with_default
 from citeboard.teams.models import User
 from scoring.models.evaluations import Evaluation
 from scoring.models.receipts import Receipt
 from tasks.models import Job, Season
 from tasks.types.ledger import (
-    ASSIGNS,
-    ENTAILS,
-    KINDS,
-    MAX_BY,
-    MAX_JUDGE,
-    MAX_RATIONALE,
-    NO,
-    NO_LABEL,
-    SUPPORTS,
-    YES,
+    ASSIGNS_KIND,
+    ENTAILED_LABEL,
+    ENTAILS_KIND,
+    JUDGEMENT_KINDS_BY_NAME,
+    MAX_JUDGE_NAME_CHARACTERS,
+    MAX_PERSON_NAME_CHARACTERS,
+    MAX_RATIONALE_CHARACTERS,
+    NO_VALID_LABEL,
+    NOT_ENTAILED_LABEL,
+    SUPPORTS_KIND,
 )
 
 #: The byte that stands for each label in the stored judgements of an evaluation.
 BYTE_BY_LABEL = {
-    NO: 0,
-    YES: 1,
-    NO_LABEL: 2,
-    **{label: 3 + place for place, label in enumerate(KINDS[SUPPORTS].labels)},
-    **{label: 6 + place for place, label in enumerate(KINDS[ASSIGNS].labels)},
+    NOT_ENTAILED_LABEL: 0,
+    ENTAILED_LABEL: 1,
+    NO_VALID_LABEL: 2,
+    **{
+        label: 3 + place
+        for place, label in enumerate(JUDGEMENT_KINDS_BY_NAME[SUPPORTS_KIND].labels)
+    },
+    **{
+        label: 6 + place
+        for place, label in enumerate(JUDGEMENT_KINDS_BY_NAME[ASSIGNS_KIND].labels)
+    },
 }
 #: The length of three hexadecimal SHA-256 digests separated by spaces.
-MAX_ITEMS_LENGTH = 3 * 64 + 2
+MAX_ITEM_DIGESTS_LENGTH = 3 * 64 + 2
 
 
-def eight_byte_digests(items: Iterable[str]) -> NDArray[np.uint64]:
+def hash_items_to_eight_bytes(items: Iterable[str]) -> NDArray[np.uint64]:
     """Return the first eight bytes of the SHA-256 digest of each string, by which
     evaluations identify the judgements that they used.
     """
@@ -54,7 +60,7 @@ def eight_byte_digests(items: Iterable[str]) -> NDArray[np.uint64]:
     return np.frombuffer(digests, np.uint64)
 
 
-def short_units(units: Iterable[str]) -> NDArray[np.uint32]:
+def hash_units_to_four_bytes(units: Iterable[str]) -> NDArray[np.uint32]:
     """Return the first four bytes of the SHA-256 digest of each unit's name, such as a
     topic.
     """
@@ -64,7 +70,7 @@ def short_units(units: Iterable[str]) -> NDArray[np.uint32]:
 
 class JudgeQuerySet(models.QuerySet["Judge"]):
     def deciding(
-        self, name: str, season: Season | None, kind: str = ENTAILS
+        self, name: str, season: Season | None, kind: str = ENTAILS_KIND
     ) -> JudgeQuerySet:
         """Return the judges with the given name whose labels the runs of a season may
         use. Judges of the season come before judges that all seasons share.
@@ -81,7 +87,7 @@ class JudgeQuerySet(models.QuerySet["Judge"]):
             models.F("season_id").asc(nulls_last=True), "-pk"
         )
 
-    def brought(self, season: Season | None) -> JudgeQuerySet:
+    def of_season_or_shared(self, season: Season | None) -> JudgeQuerySet:
         """Return the judges of the season and the judges that all seasons share. If the
         season is None, return only judges that all seasons share.
         """
@@ -96,10 +102,13 @@ class Judge(models.Model):
     each withdrawal of the judge's labels.
     """
 
-    kind = text_field_with_default(10, choices=[(kind, kind) for kind in KINDS])
-    name = models.CharField(max_length=MAX_JUDGE)
-    digest = text_field_with_default(
-        MAX_JUDGE, help_text="Of what defines the judge; of people, the sheet's name."
+    kind = build_text_field_with_default(
+        10, choices=[(kind, kind) for kind in JUDGEMENT_KINDS_BY_NAME]
+    )
+    name = models.CharField(max_length=MAX_JUDGE_NAME_CHARACTERS)
+    digest = build_text_field_with_default(
+        MAX_JUDGE_NAME_CHARACTERS,
+        help_text="Of what defines the judge; of people, the sheet's name.",
     )
     season = models.ForeignKey(
         Season,
@@ -148,7 +157,7 @@ class JudgementImport(models.Model):
     withdrawn_by = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
     )
-    reason = text_field_with_default(500, help_text="Why it was withdrawn.")
+    reason = build_text_field_with_default(500, help_text="Why it was withdrawn.")
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-imported_at", "-id"]
@@ -171,15 +180,15 @@ class Judgement(models.Model):
     judge = models.ForeignKey(
         Judge, on_delete=models.PROTECT, related_name="judgements", db_index=False
     )
-    items = text_field_with_default(
-        MAX_ITEMS_LENGTH,
+    items = build_text_field_with_default(
+        MAX_ITEM_DIGESTS_LENGTH,
         help_text="SHA-256 of each text, or SHA-1 of premises in old logs.",
     )
-    label = text_field_with_default(20)
-    by = text_field_with_default(MAX_BY)
+    label = build_text_field_with_default(20)
+    by = build_text_field_with_default(MAX_PERSON_NAME_CHARACTERS)
     repeat = models.PositiveIntegerField(default=0, db_default=0)
     score = models.FloatField(null=True, blank=True)
-    rationale = text_field_with_default(MAX_RATIONALE)
+    rationale = build_text_field_with_default(MAX_RATIONALE_CHARACTERS)
     at = models.DateTimeField(null=True, blank=True)
     cost = models.FloatField(null=True, blank=True)
     source = models.ForeignKey(
@@ -248,7 +257,7 @@ class PendingPair(models.Model):
         related_name="open_pairs",
         db_index=False,
     )
-    items = text_field_with_default(MAX_ITEMS_LENGTH)
+    items = build_text_field_with_default(MAX_ITEM_DIGESTS_LENGTH)
 
     class Meta:
         constraints = [
@@ -278,7 +287,9 @@ class UsedJudgements(models.Model):
         default=True, help_text="The evaluation has these numbers now."
     )
     kind = models.CharField(max_length=10)
-    name = models.CharField(max_length=MAX_JUDGE, help_text="The judge's name.")
+    name = models.CharField(
+        max_length=MAX_JUDGE_NAME_CHARACTERS, help_text="The judge's name."
+    )
     digest = models.CharField(max_length=64, help_text="SHA-256 of the rows.")
     rows = models.PositiveIntegerField()
     ties = models.PositiveIntegerField(help_text="Items on which people are divided.")

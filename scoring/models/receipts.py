@@ -4,7 +4,7 @@ from django.db import models
 from django.utils import timezone
 
 from scoring.models.evaluations import Evaluation
-from scoring.offline.merkle import leaf_hash
+from scoring.offline.merkle import compute_leaf_hash
 
 
 class SigningKey(models.Model):
@@ -71,7 +71,7 @@ class LogEntry(models.Model):
 
     @property
     def hash(self) -> str:
-        return leaf_hash(self.content.encode()).hex()
+        return compute_leaf_hash(self.content.encode()).hex()
 
 
 class LogNode(models.Model):

@@ -150,10 +150,12 @@ class Reported(models.Model):
         """Return why the published number or its row may be wrong, or an empty text if
         there is no reason for doubt.
         """
-        return "; ".join(doubt for doubt in (self.suspect, self.doubt_of_row) if doubt)
+        return "; ".join(
+            doubt for doubt in (self.suspect, self.reason_for_doubt_of_row) if doubt
+        )
 
     @property
-    def doubt_of_row(self) -> str:
+    def reason_for_doubt_of_row(self) -> str:
         return self.contradiction or (
             gettext(CONTRADICTORY_ROW_REMARK) if self.is_inconsistent else ""
         )

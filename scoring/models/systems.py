@@ -14,7 +14,7 @@ from django.db.models import F, Q
 from tasks.models import Phase
 
 
-def digest_of_runs(runs: Iterable[tuple[int, str]]) -> str:
+def hash_runs_of_system(runs: Iterable[tuple[int, str]]) -> str:
     """Return a digest that identifies the evaluations of a system's runs. The digest
     changes if one of the runs is scored again.
     """

@@ -21,10 +21,14 @@ from typing import Any
 
 from tasks.types import TaskType
 
-KINDS: Mapping[str, Callable[[str], Any]] = {"path": Path, "int": int, "float": float}
+ARGUMENT_TYPE_BY_NAME: Mapping[str, Callable[[str], Any]] = {
+    "path": Path,
+    "int": int,
+    "float": float,
+}
 
 
-def add_declared(
+def add_declared_commands(
     commands: Any, file: Path, names: Mapping[str, Any], **defaults: Any
 ) -> None:
     """Add the commands that a `commands.toml` file declares to an argument parser.
@@ -36,15 +40,17 @@ def add_declared(
         for name, bounds in tables.pop("numbers", {}).items()
     }
     every, shared = tables.pop("every", {}), tables.pop("shared", {})
-    named = {**KINDS, **numbers, **names}
+    named = {**ARGUMENT_TYPE_BY_NAME, **numbers, **names}
 
-    def add(commands: Any, tables: Mapping[str, Any]) -> None:
+    def add_command_tables(commands: Any, tables: Mapping[str, Any]) -> None:
         for name, table in tables.items():
             command = commands.add_parser(
                 name, help=table.pop("help"), allow_abbrev=False
             )
             if table.pop("is_group", False):
-                add(command.add_subparsers(required=True, metavar="COMMAND"), table)
+                add_command_tables(
+                    command.add_subparsers(required=True, metavar="COMMAND"), table
+                )
                 continue
             command.set_defaults(
                 command=named[table.pop("does", name.replace("-", "_"))],
@@ -58,17 +64,17 @@ def add_declared(
                 else command
             )
             for flag, argument in {**every, **table}.items():
-                settings = _argument_settings(
+                settings = _build_argument_parameters(
                     flag,
                     shared[argument] if isinstance(argument, str) else argument,
                     named,
                 )
                 (group if flag in one_of else command).add_argument(flag, **settings)
 
-    add(commands, tables)
+    add_command_tables(commands, tables)
 
 
-def _argument_settings(
+def _build_argument_parameters(
     flag: str, declared: Mapping[str, Any], named: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return the parameters of `add_argument` for an argument that a `commands.toml`
@@ -85,13 +91,13 @@ def _argument_settings(
             settings.setdefault("default", choices[0])
     if "help" in settings:
         settings["help"] = re.sub(
-            r"\{([A-Z]+)\}", lambda name: ", ".join(named[name[1]]), settings["help"]
+            r"\{([A-Z_]+)\}", lambda name: ", ".join(named[name[1]]), settings["help"]
         )
     return settings
 
 
 def whole_number(refusal: str, least: int, most: int) -> Callable[[str], int]:
-    def number(text: str) -> int:
+    def parse_integer(text: str) -> int:
         if (
             not re.fullmatch(rf"[0-9]{{1,{len(str(most))}}}", text)
             or not least <= int(text) <= most
@@ -99,14 +105,14 @@ def whole_number(refusal: str, least: int, most: int) -> Callable[[str], int]:
             raise argparse.ArgumentTypeError(f"“{text}”{refusal}")
         return int(text)
 
-    return number
+    return parse_integer
 
 
-Given = argparse.Namespace
-OptionsOf = Callable[[TaskType, Sequence[str]], Mapping[str, str]]
+ParsedArguments = argparse.Namespace
+OptionsParser = Callable[[TaskType, Sequence[str]], Mapping[str, str]]
 
 
-def settings_of(args: Given, kind: Any) -> dict[str, Any]:
+def collect_dataclass_arguments(args: ParsedArguments, kind: Any) -> dict[str, Any]:
     """Return the command-line arguments that have the name of a dataclass field, as a
     mapping.
     """
@@ -114,7 +120,7 @@ def settings_of(args: Given, kind: Any) -> dict[str, Any]:
     return {name: value for name, value in given if value is not None}
 
 
-def say_step(step: str) -> None:
+def print_step(step: str) -> None:
     """Print the current step of a long command to standard error, if standard error is
     a terminal.
     """
@@ -123,7 +129,7 @@ def say_step(step: str) -> None:
         sys.stderr.flush()
 
 
-def say(args: Given, facts: Any, *lines: str) -> int:
+def print_output(args: ParsedArguments, facts: Any, *lines: str) -> int:
     if args.json:
         lines = (
             facts
@@ -134,7 +140,7 @@ def say(args: Given, facts: Any, *lines: str) -> int:
     return 0
 
 
-def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+def write_json_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     count = 0
     with path.open("w", encoding="utf-8") as file:
         for row in rows:
@@ -143,7 +149,7 @@ def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
     return count
 
 
-def markdown_table(
+def format_markdown_table(
     heads: Sequence[str], rows: Iterable[Sequence[object]], *, in_numbers: bool = False
 ) -> Iterator[str]:
     """Yield the lines of a Markdown table, followed by a blank line. If ``in_numbers``

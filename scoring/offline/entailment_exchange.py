@@ -10,41 +10,41 @@ from scoring.metrics import entailment
 from scoring.metrics.base import Metric
 from scoring.metrics.entailed import CitationMetric
 from tasks.types.base import OptionRefused, Pairs
-from tasks.types.files import open_input
-from tasks.types.ledger import AskedItem
+from tasks.types.files import open_input_files
+from tasks.types.ledger import ItemToJudge
 from tasks.types.problems import (
-    JUDGEMENTS_LACKING,
-    Pending,
+    MISSING_JUDGEMENTS_MESSAGE,
+    JudgementsPending,
     Problem,
-    Unavailable,
-    refuse,
+    SoftwareUnavailable,
+    raise_if_any_problem_is_fatal,
 )
-from tasks.types.text import json_lines
+from tasks.types.text import iterate_json_objects
 
-EXAMPLE = '{"premise": "Title: Rain\\nIt rains.", "hypothesis": "It rains"}'
+EXAMPLE_PAIR_LINE = '{"premise": "Title: Rain\\nIt rains.", "hypothesis": "It rains"}'
 
 
-def pending_pairs(
+def find_pending_pairs(
     metrics: Sequence[CitationMetric], pairs: Pairs, *, is_next_only: bool = False
-) -> list[entailment.Pair]:
+) -> list[entailment.EntailmentPair]:
     """Return the distinct entailment pairs without a label that the metrics may need.
     If ``is_next_only`` is True, the result contains only pairs that the metrics need
     whatever the labels of other pairs are.
     """
-    pending: dict[entailment.Pair, None] = {}
+    pending: dict[entailment.EntailmentPair, None] = {}
     for metric in {metric.statistic: metric for metric in metrics}.values():
-        for verdict in entailment.judged(
-            metric.cases(pairs.gold, pairs.answers), metric.judge
+        for verdict in entailment.decide_claims(
+            metric.build_cases(pairs.gold, pairs.answers), metric.judge
         ):
             pending |= dict.fromkeys(verdict.next if is_next_only else verdict.pending)
     return list(pending)
 
 
-def stop_where_pending(
+def raise_if_pairs_pending(
     metrics: Sequence[Metric],
     pairs: Pairs,
     path: Path,
-    items: Sequence[AskedItem] = (),
+    items: Sequence[ItemToJudge] = (),
 ) -> None:
     """Write the pairs without a label to a file, and mark the pairs that the metrics
     need whatever the labels of other pairs are. ``items`` are the pairs that the task
@@ -55,26 +55,30 @@ def stop_where_pending(
     """
     if pairs.pending:
         # The number of missing judgements would reveal secret judgements to teams.
-        raise Unavailable(JUDGEMENTS_LACKING)
+        raise SoftwareUnavailable(MISSING_JUDGEMENTS_MESSAGE)
     asking = {
         metric.statistic: metric
         for metric in metrics
         if isinstance(metric, CitationMetric)
     }
     watched = {
-        name: entailment.Watched(metric.judge) for name, metric in asking.items()
+        name: entailment.RecordingJudge(metric.judge) for name, metric in asking.items()
     }
     cases = (
-        (metric.cases(pairs.gold, pairs.answers), watched[name])
+        (metric.build_cases(pairs.gold, pairs.answers), watched[name])
         for name, metric in asking.items()
     )
     verdicts = [
-        verdict for asked, judge in cases for verdict in entailment.judged(asked, judge)
+        verdict
+        for asked, judge in cases
+        for verdict in entailment.decide_claims(asked, judge)
     ]
     units = (
-        unit for metric in asking.values() for unit in units_of_cases(metric, pairs)
+        unit
+        for metric in asking.values()
+        for unit in iterate_units_of_claims(metric, pairs)
     )
-    pending: dict[entailment.Pair, str] = {}
+    pending: dict[entailment.EntailmentPair, str] = {}
     for verdict, unit in zip(verdicts, units, strict=True):
         for pair in verdict.pending:
             pending.setdefault(pair, unit)
@@ -86,58 +90,64 @@ def stop_where_pending(
         _append_lines(
             file,
             [
-                {**pair_line(pair), "next": pair in first, "unit": unit}
+                {**build_pair_record(pair), "next": pair in first, "unit": unit}
                 for pair, unit in pending.items()
             ],
         )
-        _append_lines(file, list(map(item_line, open_items)))
+        _append_lines(file, list(map(build_item_record, open_items)))
     asked = {pair for judge in watched.values() for pair in judge.answers}
-    raise Pending(len(pending) + len(open_items), len(asked) + len(items))
+    raise JudgementsPending(len(pending) + len(open_items), len(asked) + len(items))
 
 
-def units_of_cases(metric: CitationMetric, pairs: Pairs) -> Iterator[str]:
+def iterate_units_of_claims(metric: CitationMetric, pairs: Pairs) -> Iterator[str]:
     """Yield the resampling unit of each case of the metric, such as its question."""
     units = pairs.clusters or pairs.units
     for gold, answer, unit in zip(pairs.gold, pairs.answers, units, strict=True):
-        for _case in metric.cases([gold], [answer]):
+        for _case in metric.build_cases([gold], [answer]):
             yield unit if isinstance(unit, str) else " ".join(unit)
 
 
-def item_line(item: AskedItem) -> dict[str, Any]:
+def build_item_record(item: ItemToJudge) -> dict[str, Any]:
     others = {"others": item.others} if item.others else {}
     return {
         "kind": item.kind,
-        **item.by_role,
+        **item.texts_by_role,
         "next": True,
         "unit": item.unit,
         **others,
     }
 
 
-def pair_line(pair: entailment.Pair) -> dict[str, str]:
+def build_pair_record(pair: entailment.EntailmentPair) -> dict[str, str]:
     return {"premise": pair.premise, "hypothesis": pair.hypothesis}
 
 
-def read_pairs(path: Path) -> list[entailment.Pair]:
+def read_distinct_pairs(path: Path) -> list[entailment.EntailmentPair]:
     """Return the distinct entailment pairs of a file in the order of the file. Raises
     InputRefused with all lines of the file that are no valid pairs.
     """
     problems: list[Problem] = []
-    pairs: dict[entailment.Pair, None] = {}
-    for file in open_input(path):
-        for line, record, raw in json_lines(file, problems):
+    pairs: dict[entailment.EntailmentPair, None] = {}
+    for file in open_input_files(path):
+        for line, record, raw in iterate_json_objects(file, problems):
             if all(
                 isinstance(record.get(part), str) for part in ("premise", "hypothesis")
             ):
-                pairs[entailment.Pair(record["premise"], record["hypothesis"])] = None
+                pairs[
+                    entailment.EntailmentPair(record["premise"], record["hypothesis"])
+                ] = None
             else:
-                problems.append(file.problem("not a pair", EXAMPLE, line=line, raw=raw))
-    refuse(problems)
+                problems.append(
+                    file.make_problem(
+                        "not a pair", EXAMPLE_PAIR_LINE, line=line, raw=raw
+                    )
+                )
+    raise_if_any_problem_is_fatal(problems)
     return list(pairs)
 
 
 def decide(
-    pairs: Iterable[entailment.Pair],
+    pairs: Iterable[entailment.EntailmentPair],
     judge: entailment.ModelJudge,
     path: Path,
     progress: Callable[[int, int], None],
@@ -157,7 +167,7 @@ def decide(
             _append_lines(
                 file,
                 [
-                    entailment.label_line(pair, entailed=yes, model=judge.name)
+                    entailment.build_label_record(pair, entailed=yes, model=judge.name)
                     for pair, yes in batch
                 ],
             )
@@ -178,7 +188,7 @@ def _read_labels(path: Path, model: str) -> entailment.EntailmentLabels | None:
             file.truncate(whole)
     if not whole:
         return None
-    labels = entailment.stored_labels(path)
+    labels = entailment.read_stored_labels(path)
     if len(labels) and labels.model != model:
         raise OptionRefused(
             f"{path} holds labels of {labels.model}, not of {model}; give each model a file"

@@ -23,37 +23,52 @@ from numpy.lib.format import read_array_header_1_0, read_magic
 from numpy.lib.npyio import NpzFile
 from numpy.typing import NDArray
 
-from scoring.metrics import Metric, metrics_by, metrics_of
-from scoring.metrics.base import Floats, WeightedMetric, unit_rows, unit_sums, value_of
-from scoring.metrics.entailment import labels_digest
+from scoring.metrics import Metric, build_metrics, select_metrics_for_dimension
+from scoring.metrics.base import (
+    Floats,
+    WeightedMetric,
+    build_unit_rows,
+    compute_metric_value,
+    sum_rows_by_unit,
+)
+from scoring.metrics.entailment import compute_labels_digest
 from scoring.metrics.numbers import Moments
-from scoring.offline.parts import narrowed
+from scoring.offline.parts import select_pairs
 from scoring.stats import jackknife
-from scoring.stats.breakdown import breakdown, number
-from scoring.stats.interval_methods import RESAMPLED, WILSON_JACKKNIFE
-from scoring.stats.jackknife import NoInterval
-from scoring.stats.resampling import Bounds, Measured, Resampler, refuse_not_finite
+from scoring.stats.breakdown import compute_breakdown, encode_value_as_json
+from scoring.stats.interval_methods import RESAMPLING_METHODS, WILSON_JACKKNIFE
+from scoring.stats.jackknife import NoIntervalReason
+from scoring.stats.resampling import (
+    BootstrapResampler,
+    IntervalBounds,
+    MetricAndRows,
+    refuse_non_finite_rows,
+)
 from scoring.stats.signature import (
-    INTERVAL_VERSION,
-    LABEL_PARTS,
-    NO_INTERVAL,
-    NO_VALUE,
-    column_key,
-    signature,
+    INTERVAL_VERSION_KEY,
+    LABEL_DIGEST_KEY_BY_KIND,
+    NO_INTERVAL_KEY,
+    NO_VALUE_REASON_KEY,
+    build_column_key,
+    build_signature,
 )
 from tasks.types import Options, Pairs, TaskType
 from tasks.types.base import UNIT, AnswerPart, ShownInstance
-from tasks.types.columns import Classes, present, renumbered
-from tasks.types.files import READING_VERSION
-from tasks.types.tokenizers import TOKENIZERS
+from tasks.types.columns import (
+    ClassColumn,
+    compute_mask_of_present_rows,
+    renumber_without_gaps,
+)
+from tasks.types.files import CURRENT_PARSING_RULES_VERSION
+from tasks.types.tokenizers import TOKENIZERS_BY_NAME
 
-#: WORDS_NOT_SEEN is the reason why a text metric that needs a tokenizer has no score.
-WORDS_NOT_SEEN = "words-not-seen"
-NAME_A_TOKENIZER = f"the task may name a tokenizer ({', '.join(TOKENIZERS)})"
+#: WORDS_NOT_SEEN_REASON is the reason why a text metric that needs a tokenizer has no score.
+WORDS_NOT_SEEN_REASON = "words-not-seen"
+TOKENIZER_ADVICE = f"the task may name a tokenizer ({', '.join(TOKENIZERS_BY_NAME)})"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resampling:
+class IntervalSettings:
     """The method for confidence intervals of scores. If ``resamples`` is 0, the scorer
     computes no intervals. Only bootstrap methods use the number of resamples and the
     random seed.
@@ -63,17 +78,20 @@ class Resampling:
     seed: int = 0
     method: str = WILSON_JACKKNIFE
 
-    def provenance(self, metric: Metric) -> dict[str, str | int | float]:
+    def build_provenance(self, metric: Metric) -> dict[str, str | int | float]:
         """Return the fields of a metric's signature that describe the metric's
         confidence interval.
         """
-        if self.resamples and self.method not in RESAMPLED:
-            return {"interval": self.method, INTERVAL_VERSION: metric.interval_version}
+        if self.resamples and self.method not in RESAMPLING_METHODS:
+            return {
+                "interval": self.method,
+                INTERVAL_VERSION_KEY: metric.interval_version,
+            }
         return {"resamples": self.resamples, "interval": self.method, "seed": self.seed}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Value:
+class MetricValue:
     """The unrounded value of a metric on one run, which is NaN if undefined."""
 
     value: float
@@ -89,7 +107,7 @@ class Value:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            **number(self.value),
+            **encode_value_as_json(self.value),
             "low": self.low,
             "high": self.high,
             "n": self.n,
@@ -103,7 +121,7 @@ class Value:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measurements:
+class RunMeasurements:
     """The data of one run from which scores are computed, which are the matrix of each
     statistic, the unit number of each row, and the names of the units.
 
@@ -118,7 +136,7 @@ class Measurements:
     cluster_names: Sequence[str] = ()
 
     @property
-    def resampled(self) -> tuple[Sequence[str], NDArray[np.intp]]:
+    def resampled_units(self) -> tuple[Sequence[str], NDArray[np.intp]]:
         """Return the names of the units or clusters that are resampled, and the number
         of the unit or cluster of each row.
         """
@@ -128,10 +146,10 @@ class Measurements:
             else (self.cluster_names, self.clusters)
         )
 
-    def of_rows(self, statistic: str, rows: NDArray[np.intp]) -> "Measurements":
+    def select_rows(self, statistic: str, rows: NDArray[np.intp]) -> "RunMeasurements":
         """Return the data of these rows of one matrix, for example the rows of a class."""
-        occurring, units = renumbered(self.units[rows])
-        return Measurements(
+        occurring, units = renumber_without_gaps(self.units[rows])
+        return RunMeasurements(
             matrices={statistic: self.matrices[statistic][rows]},
             units=units,
             unit_names=[self.unit_names[unit] for unit in occurring],
@@ -141,30 +159,30 @@ class Measurements:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Scores(Measurements):
+class RunScores(RunMeasurements):
     """All scores of one run under one rule set, and the matrices from which the scores
     were computed.
     """
 
-    metrics: Mapping[str, Value]
+    metrics: Mapping[str, MetricValue]
     breakdowns: Mapping[str, Mapping[str, Mapping[str, dict[str, Any]]]]
     notes: Mapping[str, int]
 
 
-def evaluate(  # noqa: PLR0913  (some are of a part)
+def evaluate_pairs(  # noqa: PLR0913  (some are of a part)
     task_type: TaskType,
     pairs: Pairs,
     *,
     rules: str,
     options: Options,
     gold: str,
-    resampling: Resampling,
+    resampling: IntervalSettings,
     part: str = "",
     rows: NDArray[np.intp] | None = None,
     known: Mapping[str, Floats] | None = None,
-    reading: int = READING_VERSION,
+    reading: int = CURRENT_PARSING_RULES_VERSION,
     nonce: str = "",
-) -> Scores:
+) -> RunScores:
     """Score the pairs of gold and answers under a rule set.
 
     The signatures of scores contain the digest ``gold``, the version ``reading`` of the
@@ -172,82 +190,96 @@ def evaluate(  # noqa: PLR0913  (some are of a part)
     are the matrix rows of the ``part`` of the split to score. ``known`` contains the
     matrices of all pairs if the caller has already computed the matrices.
     """
-    metrics = metrics_of(task_type, rules, options)
-    statistics = known or matrices(metrics, pairs)
-    labels = _labels_used(metrics, pairs, nonce)
+    metrics = build_metrics(task_type, rules, options)
+    statistics = known or compute_matrices(metrics, pairs)
+    labels = _compute_label_digests(metrics, pairs, nonce)
     # A metric is disabled by the whole gold, so that all parts of a split agree.
     by_statistic = {metric.statistic: metric for metric in metrics}
     reasons_off = {
         name: metric.unseen(pairs.gold) for name, metric in by_statistic.items()
     }
-    own, pairs = _numbered_rows(statistics, pairs, rows)
-    has_gold = present(pairs.gold)
+    own, pairs = _build_measurements(statistics, pairs, rows)
+    has_gold = compute_mask_of_present_rows(pairs.gold)
     # Official rules may omit topics that a run lacks, so the part may have no rows.
     is_empty = rows is not None and not len(rows)
-    intervals: Sequence[Bounds | NoInterval | None] = [None] * len(metrics)
+    intervals: Sequence[IntervalBounds | NoIntervalReason | None] = [None] * len(
+        metrics
+    )
     if resampling.resamples and not is_empty:
-        intervals = _intervals_of_metrics(metrics, own, resampling)
+        intervals = _compute_metric_intervals(metrics, own, resampling)
     provenance: dict[str, str | int | float] = {
         **({UNIT.name: options[UNIT.name]} if own.cluster_names else {}),
-        "units": len(own.resampled[0]),
-        "missing": int((~present(pairs.answers)).sum()),
+        "units": len(own.resampled_units[0]),
+        "missing": int((~compute_mask_of_present_rows(pairs.answers)).sum()),
     }
     values = {}
     for metric, bounds in zip(metrics, intervals, strict=True):
         stats = own.matrices[metric.statistic]
         n = 0 if is_empty else metric.instances(stats, has_gold)
-        column = column_key(metric, gold=gold, part=part, reading=reading)
+        column = build_column_key(metric, gold=gold, part=part, reading=reading)
         low, high = bounds if isinstance(bounds, tuple) else (None, None)
         off = reasons_off[metric.statistic]
-        reason = {NO_INTERVAL: str(bounds)} if isinstance(bounds, NoInterval) else {}
+        reason = (
+            {NO_INTERVAL_KEY: str(bounds)}
+            if isinstance(bounds, NoIntervalReason)
+            else {}
+        )
         if off:
-            reason = {NO_VALUE: WORDS_NOT_SEEN}
-        values[metric.name] = Value(
-            value=math.nan if is_empty else value_of(metric, stats, own.units),
+            reason = {NO_VALUE_REASON_KEY: WORDS_NOT_SEEN_REASON}
+        values[metric.name] = MetricValue(
+            value=math.nan
+            if is_empty
+            else compute_metric_value(metric, stats, own.units),
             low=low,
             high=high,
             n=n,
             scale=metric.scale,
             higher_is_better=metric.higher_is_better,
             column=column,
-            signature=signature(
+            signature=build_signature(
                 column,
                 {
                     "n": n,
                     **provenance,
-                    **resampling.provenance(metric),
+                    **resampling.build_provenance(metric),
                     **reason,
                     **labels.get(metric.statistic, {}),
                 },
                 metric.packages,
             ),
-            off=f"{off}; {NAME_A_TOKENIZER}" if off else "",
+            off=f"{off}; {TOKENIZER_ADVICE}" if off else "",
         )
     notes = {name: int(count) for name, count in pairs.notes.items()}
     for metric in () if is_empty else metrics:
         notes |= metric.notes(own.matrices[metric.statistic])
     breakdowns = {
-        dimension: breakdown(
-            metrics_by(task_type, dimension, metrics), own.matrices, labels, has_gold
+        dimension: compute_breakdown(
+            select_metrics_for_dimension(task_type, dimension, metrics),
+            own.matrices,
+            labels,
+            has_gold,
         )
         for dimension, labels in pairs.features.items()
     }
-    return Scores(**vars(own), metrics=values, breakdowns=breakdowns, notes=notes)
+    return RunScores(**vars(own), metrics=values, breakdowns=breakdowns, notes=notes)
 
 
-def _intervals_of_metrics(
-    metrics: Sequence[Metric], measurements: Measurements, resampling: Resampling
-) -> Sequence[Bounds | NoInterval | None]:
-    names, numbers = measurements.resampled
+def _compute_metric_intervals(
+    metrics: Sequence[Metric],
+    measurements: RunMeasurements,
+    resampling: IntervalSettings,
+) -> Sequence[IntervalBounds | NoIntervalReason | None]:
+    names, numbers = measurements.resampled_units
     # Metrics with the same statistic have the same matrix and the same rows.
     sums = {
-        name: unit_sums(stats, numbers) for name, stats in measurements.matrices.items()
+        name: sum_rows_by_unit(stats, numbers)
+        for name, stats in measurements.matrices.items()
     }
-    measured: list[Measured] = []
+    measured: list[MetricAndRows] = []
     for metric in metrics:
         rows = sums[metric.statistic]
         if metric.per_unit or isinstance(metric, WeightedMetric):
-            rows = unit_rows(
+            rows = build_unit_rows(
                 metric,
                 measurements.matrices[metric.statistic],
                 measurements.units,
@@ -255,14 +287,14 @@ def _intervals_of_metrics(
             )
         measured.append((metric, rows))
     if resampling.method == WILSON_JACKKNIFE:
-        return jackknife.intervals_or_reasons(measured)
-    resampler = Resampler(
+        return jackknife.compute_intervals_or_reasons(measured)
+    resampler = BootstrapResampler(
         len(names), resamples=resampling.resamples, seed=resampling.seed
     )
     return resampler.intervals(measured, method=resampling.method)
 
 
-def _labels_used(
+def _compute_label_digests(
     metrics: Sequence[Metric], pairs: Pairs, nonce: str
 ) -> dict[str, dict[str, str]]:
     by_statistic = {metric.statistic: metric for metric in metrics}
@@ -274,31 +306,34 @@ def _labels_used(
     by_kind: dict[str, dict[tuple[str, ...], bool | str]] = defaultdict(dict)
     for name, labels in used.items():
         by_kind[by_statistic[name].labels_kind] |= labels
-    digests = {kind: labels_digest(own, nonce) for kind, own in by_kind.items()}
+    digests = {kind: compute_labels_digest(own, nonce) for kind, own in by_kind.items()}
     kinds = {name: by_statistic[name].labels_kind for name in used}
-    return {name: {LABEL_PARTS[kind]: digests[kind]} for name, kind in kinds.items()}
+    return {
+        name: {LABEL_DIGEST_KEY_BY_KIND[kind]: digests[kind]}
+        for name, kind in kinds.items()
+    }
 
 
-def measured(
+def measure_run(
     metrics: Sequence[Metric], pairs: Pairs, rows: NDArray[np.intp] | None = None
-) -> Measurements:
+) -> RunMeasurements:
     """Return the matrices, units and unit names of a run, restricted to ``rows`` if
     given.
     """
-    return _numbered_rows(matrices(metrics, pairs), pairs, rows)[0]
+    return _build_measurements(compute_matrices(metrics, pairs), pairs, rows)[0]
 
 
-def _numbered_rows(
+def _build_measurements(
     statistics: Mapping[str, Floats], pairs: Pairs, rows: NDArray[np.intp] | None
-) -> tuple[Measurements, Pairs]:
+) -> tuple[RunMeasurements, Pairs]:
     if rows is not None:
         statistics = {name: stats[rows] for name, stats in statistics.items()}
-        pairs = narrowed(pairs, rows)
-    names, units = numbered(pairs.units)
+        pairs = select_pairs(pairs, rows)
+    names, units = number_distinct_names(pairs.units)
     cluster_names, clusters = (
-        ([], None) if pairs.clusters is None else numbered(pairs.clusters)
+        ([], None) if pairs.clusters is None else number_distinct_names(pairs.clusters)
     )
-    measurements = Measurements(
+    measurements = RunMeasurements(
         matrices=statistics,
         units=units,
         unit_names=names,
@@ -308,17 +343,17 @@ def _numbered_rows(
     return measurements, pairs
 
 
-def numbered(column: Sequence[Any]) -> tuple[list[str], NDArray[np.intp]]:
+def number_distinct_names(column: Sequence[Any]) -> tuple[list[str], NDArray[np.intp]]:
     """Return the sorted distinct unit names in a column, and the index of the unit name
     of each row.
     """
-    if isinstance(column, Classes):
-        return column.names_and_numbers()
+    if isinstance(column, ClassColumn):
+        return column.get_labels_and_label_indexes()
     names, numbers = np.unique(np.array(column, dtype=str), return_inverse=True)
     return names.tolist(), numbers
 
 
-def matrices(
+def compute_matrices(
     metrics: Sequence[Metric],
     pairs: Pairs,
     progress: Callable[[float], None] = lambda share: None,
@@ -332,16 +367,16 @@ def matrices(
     for index, metric in enumerate(metrics):
         progress(index / len(metrics))
         if metric.statistic not in statistics:
-            stats = counted_stats(metric, pairs)
+            stats = compute_matrix(metric, pairs)
             assert len(stats) == len(pairs.gold), (
                 f"{metric.name} gives {len(stats)} rows"
             )
-            refuse_not_finite(stats, f"the rows of {metric.name}")
+            refuse_non_finite_rows(stats, f"the rows of {metric.name}")
             statistics[metric.statistic] = stats
     return statistics
 
 
-def counted_stats(metric: Metric, pairs: Pairs) -> Floats:
+def compute_matrix(metric: Metric, pairs: Pairs) -> Floats:
     """Return a metric's matrix with a row for each instance or unit. The matrix of a
     disabled metric is zero, so that all values of the metric are undefined.
     """
@@ -349,12 +384,12 @@ def counted_stats(metric: Metric, pairs: Pairs) -> Floats:
     return np.zeros_like(stats) if metric.unseen(pairs.gold) else stats
 
 
-#: EARLIER maps a statistic to the statistic that earlier versions stored instead.
-EARLIER = {Moments.statistic: Moments.earlier_statistic}
+#: EARLIER_STATISTIC_BY_STATISTIC maps a statistic to the statistic that earlier versions stored instead.
+EARLIER_STATISTIC_BY_STATISTIC = {Moments.statistic: Moments.earlier_statistic}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statistics(Measurements):
+class StoredStatistics(RunMeasurements):
     """Stored matrices and units of a run, with the classes of each instance in each
     dimension and, in newer files, with a flag for each answered instance.
     """
@@ -365,15 +400,15 @@ class Statistics(Measurements):
 
 def save_statistics(
     path: Path,
-    scores: Scores,
+    scores: RunScores,
     pairs: Pairs,
-    details: "Details | None" = None,
+    details: "DetailsByUnit | None" = None,
     instances: Iterable[ShownInstance] = (),
 ) -> None:
     columns = {
         name: column
         for name, column in pairs.features.items()
-        if isinstance(column, Classes)
+        if isinstance(column, ClassColumn)
     }
     texts = {
         "unit_names": scores.unit_names,
@@ -392,30 +427,37 @@ def save_statistics(
         f"classes:{name}": column.codes.astype(np.int32)
         for name, column in columns.items()
     }
-    arrays |= packed(details or {}, scores.unit_names)
+    arrays |= pack_details(details or {}, scores.unit_names)
     if scores.clusters is not None:
         arrays["clusters"] = scores.clusters
-    arrays |= packed_instances(instances)
+    arrays |= pack_instances(instances)
     arrays["answered"] = (
-        present(pairs.answers)
+        compute_mask_of_present_rows(pairs.answers)
         if pairs.answered is None
         else np.array(pairs.answered, bool)
     )
     if pairs.names is not None:
-        arrays["names"] = _json_as_bytes(list(pairs.names))
+        arrays["names"] = _encode_json_as_bytes(list(pairs.names))
     with path.open("wb") as file:
-        parts = {"units": scores.units, "texts": _json_as_bytes(texts), **arrays}
+        parts = {"units": scores.units, "texts": _encode_json_as_bytes(texts), **arrays}
         np.savez_compressed(file, **parts)  # type: ignore[arg-type]
 
 
 def load_statistics(
     source: Path | IO[bytes], only: Collection[str] | None = None
-) -> Statistics:
+) -> StoredStatistics:
     """Load the stored matrices and units of a run. If ``only`` is given, load only the
     matrices, which may be large, of these statistics and of their earlier versions.
     """
     if only is not None:
-        only = {*only, *(EARLIER[name] for name in only if name in EARLIER)}
+        only = {
+            *only,
+            *(
+                EARLIER_STATISTIC_BY_STATISTIC[name]
+                for name in only
+                if name in EARLIER_STATISTIC_BY_STATISTIC
+            ),
+        }
     with np.load(source, allow_pickle=False) as kept:
         texts = json.loads(kept["texts"].tobytes())
         names = (
@@ -428,7 +470,7 @@ def load_statistics(
             name: [tuple(row) for row in rows]
             for name, rows in texts["features"].items()
         }
-        return Statistics(
+        return StoredStatistics(
             matrices={
                 name: kept[f"statistic:{name}"]
                 for name in names
@@ -442,11 +484,14 @@ def load_statistics(
             clusters=kept["clusters"] if "clusters" in kept.files else None,
             cluster_names=texts.get("cluster_names", ()),
             features=lists
-            | {name: Classes(known, kept[f"classes:{name}"]) for name, known in labels},
+            | {
+                name: ClassColumn(known, kept[f"classes:{name}"])
+                for name, known in labels
+            },
         )
 
 
-def load_names(source: Path | IO[bytes]) -> list[str] | None:
+def load_instance_names(source: Path | IO[bytes]) -> list[str] | None:
     """Return the instance name of each matrix row, or None if instances of the task
     type have no names.
     """
@@ -454,19 +499,19 @@ def load_names(source: Path | IO[bytes]) -> list[str] | None:
         return json.loads(kept["names"].tobytes()) if "names" in kept.files else None
 
 
-def _json_as_bytes(content: object) -> NDArray[np.uint8]:
+def _encode_json_as_bytes(content: object) -> NDArray[np.uint8]:
     return np.frombuffer(
         json.dumps(content, ensure_ascii=False).encode(), dtype=np.uint8
     )
 
 
-Details = Mapping[str, Mapping[str, Any]]
+DetailsByUnit = Mapping[str, Mapping[str, Any]]
 _DETAILS_KEY, _DETAILS_ENDS_KEY = "details", "details_ends"
 _UNIT_NAMES_PREFIX = '{"unit_names": '
 _JSON_DECODER = json.JSONDecoder()
 
 
-def details_of(
+def collect_details(
     metrics: Sequence[Metric], answers: Sequence[Any]
 ) -> dict[str, dict[str, Any]]:
     """Return details of the answers, such as verdicts on claims, by unit and merged
@@ -479,7 +524,9 @@ def details_of(
     return by_unit
 
 
-def packed(details: Details, unit_names: Sequence[str]) -> dict[str, NDArray[Any]]:
+def pack_details(
+    details: DetailsByUnit, unit_names: Sequence[str]
+) -> dict[str, NDArray[Any]]:
     """Return the details of the units as concatenated JSON texts, with the end offset
     of each text. If ``details`` is empty, the function returns no arrays.
     """
@@ -503,7 +550,7 @@ def _pack_texts(
     }
 
 
-def load_page(
+def load_page_of_details(
     source: Path | IO[bytes], start: int, count: int
 ) -> tuple[list[tuple[str, dict[str, Any]]], int]:
     """Return the details of up to ``count`` units from index ``start``, and the total
@@ -514,7 +561,7 @@ def load_page(
         return list(_read_unit_details(kept, units[start : start + count])), len(units)
 
 
-def described_units(source: Path | IO[bytes]) -> list[str]:
+def load_names_of_described_units(source: Path | IO[bytes]) -> list[str]:
     """Return the names of the run's units for which details are stored, in order."""
     with np.load(source, allow_pickle=False) as kept:
         return [name for name, _, _ in _locate_unit_details(kept)]
@@ -562,17 +609,17 @@ def _read_unit_details(
             yield name, json.loads(texts.read(end - begin))
 
 
-#: Each stored text of an instance has at most MAX_TEXT characters.
-MAX_TEXT = 3_000
-#: A run's stored instances have at most MAX_BYTES bytes, and further ones are omitted.
-MAX_BYTES = 6_000_000
-#: A stored part of the gold or of an answer has at most MAX_PART characters.
-#: The gold or the answer of an instance has at most MAX_PARTS stored parts.
-MAX_PART, MAX_PARTS = 600, 200
+#: Each stored text of an instance has at most MAX_STORED_TEXT_CHARS characters.
+MAX_STORED_TEXT_CHARS = 3_000
+#: A run's stored instances have at most MAX_STORED_INSTANCES_BYTES bytes, and further ones are omitted.
+MAX_STORED_INSTANCES_BYTES = 6_000_000
+#: A stored part of the gold or of an answer has at most MAX_STORED_PART_CHARS characters.
+#: The gold or the answer of an instance has at most MAX_STORED_PARTS stored parts.
+MAX_STORED_PART_CHARS, MAX_STORED_PARTS = 600, 200
 _INSTANCES_KEY, _INSTANCES_ENDS_KEY = "instances", "instances_ends"
 
 
-def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[Any]]:
+def pack_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[Any]]:
     """Return the instances as concatenated JSON texts, with the end offset of each
     text. Long texts are truncated.
     """
@@ -580,21 +627,21 @@ def packed_instances(instances: Iterable[ShownInstance]) -> dict[str, NDArray[An
     texts: list[bytes] = []
     size = 0
     for instance in instances:
-        text = json.dumps(_instance_to_store(instance), ensure_ascii=False).encode(
+        text = json.dumps(_build_stored_instance(instance), ensure_ascii=False).encode(
             "utf-8", "replace"
         )
         size += len(text)
-        if size > MAX_BYTES:
+        if size > MAX_STORED_INSTANCES_BYTES:
             break
         texts.append(text)
     return _pack_texts(texts, _INSTANCES_KEY, _INSTANCES_ENDS_KEY) if texts else {}
 
 
-def _shorten_text(text: str, most: int = MAX_TEXT) -> str:
+def _shorten_text(text: str, most: int = MAX_STORED_TEXT_CHARS) -> str:
     return text if len(text) <= most else f"{text[:most].rstrip()} …"
 
 
-def _instance_to_store(instance: ShownInstance) -> dict[str, Any]:
+def _build_stored_instance(instance: ShownInstance) -> dict[str, Any]:
     """Return the JSON values of an instance, without the texts that its fields and
     parts already contain.
     """
@@ -611,13 +658,14 @@ def _instance_to_store(instance: ShownInstance) -> dict[str, Any]:
             values[side] = ""
         values[f"{side}_parts"] = [
             part._replace(
-                name=_shorten_text(part.name), text=_shorten_text(part.text, MAX_PART)
+                name=_shorten_text(part.name),
+                text=_shorten_text(part.text, MAX_STORED_PART_CHARS),
             )
-            for part in parts[:MAX_PARTS]
+            for part in parts[:MAX_STORED_PARTS]
         ]
     if instance.fields:
         values["given"] = ""
-        values["fields"] = _TextBudget().cut(instance.fields)
+        values["fields"] = _TextShortener().shorten_texts(instance.fields)
     return {name: value for name, value in values.items() if value not in ({}, [], ())}
 
 
@@ -625,17 +673,21 @@ def _join_part_names(parts: Sequence[AnswerPart]) -> str:
     return "\n".join(part.name for part in parts)
 
 
-class _TextBudget:
+class _TextShortener:
     """Shorten the texts in a JSON value, so that their total length is limited."""
 
     def __init__(self) -> None:
-        self.left = MAX_TEXT
+        self.left = MAX_STORED_TEXT_CHARS
 
-    def cut(self, value: Any) -> Any:
+    def shorten_texts(self, value: Any) -> Any:
         if isinstance(value, Mapping):
-            return {name: self.cut(own) for name, own in value.items() if self.left > 0}
+            return {
+                name: self.shorten_texts(own)
+                for name, own in value.items()
+                if self.left > 0
+            }
         if isinstance(value, list | tuple):
-            return [self.cut(own) for own in value if self.left > 0]
+            return [self.shorten_texts(own) for own in value if self.left > 0]
         if isinstance(value, str):
             value = _shorten_text(value, max(self.left, 1))
             self.left -= len(value)
@@ -644,12 +696,14 @@ class _TextBudget:
         return value
 
 
-def _input_text(fields: Mapping[str, Any]) -> str:
+def _join_input_fields(fields: Mapping[str, Any]) -> str:
     """Return the input fields of an instance as one text, for search and tables."""
-    return "\n".join(f"{name}: {_value_text(value)}" for name, value in fields.items())
+    return "\n".join(
+        f"{name}: {_format_field_value(value)}" for name, value in fields.items()
+    )
 
 
-def _value_text(value: Any) -> str:
+def _format_field_value(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(own, str) for own in value):
@@ -668,10 +722,10 @@ def load_instances(source: Path | IO[bytes]) -> dict[str, ShownInstance]:
     instances = {}
     for begin, end in zip([0, *ends[:-1]], ends, strict=True):
         values = json.loads(text[begin:end])
-        instance = ShownInstance.of_values(values)
+        instance = ShownInstance.from_json(values)
         instances[instance.name] = replace(
             instance,
-            given=instance.given or _input_text(instance.fields),
+            given=instance.given or _join_input_fields(instance.fields),
             gold=instance.gold or _join_part_names(instance.gold_parts),
             answer=instance.answer or _join_part_names(instance.answer_parts),
         )

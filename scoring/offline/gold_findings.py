@@ -12,24 +12,28 @@ from typing import Any, NamedTuple
 from scipy.special import bdtrc
 
 from tasks.types import Split, TaskType
-from tasks.types.cited_reports.topics import Collection
-from tasks.types.clsumm.citances import FACETS, merged_facets, named_sentences
-from tasks.types.clsumm.topics import Topic
+from tasks.types.cited_reports.topics import ReportCollection
+from tasks.types.clsumm.citances import (
+    FACETS,
+    list_real_sentence_ids,
+    normalise_distinct_facets,
+)
+from tasks.types.clsumm.topics import ClsummTopic
 from tasks.types.files import Files
 
-#: With random gold, at most a share of SIGNIFICANT of the gold files gets a finding.
-SIGNIFICANT = 0.001
-#: The checks cover the first POSITIONS positions and the last position of each list.
-POSITIONS = 20
+#: With random gold, at most a share of SIGNIFICANCE_LEVEL of the gold files gets a finding.
+SIGNIFICANCE_LEVEL = 0.001
+#: The checks cover the first CHECKED_POSITIONS positions and the last position of each list.
+CHECKED_POSITIONS = 20
 #: Metrics with a prefix in _LATIN_TOKEN_METRIC_PREFIXES count only tokens of Latin letters and digits.
 _LATIN_TOKEN_METRIC_PREFIXES = ("rouge",)
-#: ROUGE's tokens should cover at least the share LEAST_COVERED of a text's letters.
-#: A text with more than ONE_TOKEN letters should have several ROUGE tokens.
-LEAST_COVERED, ONE_TOKEN = 0.5, 20
+#: ROUGE's tokens should cover at least the share MIN_COVERED_LETTER_SHARE of a text's letters.
+#: A text with more than MAX_LETTERS_OF_SINGLE_TOKEN letters should have several ROUGE tokens.
+MIN_COVERED_LETTER_SHARE, MAX_LETTERS_OF_SINGLE_TOKEN = 0.5, 20
 _ROUGE_TOKEN_PATTERN = re.compile("[a-z0-9]+")
-MAX_LINES = 20
-#: The check compares the texts of at most MAX_DOCUMENTS documents.
-MAX_DOCUMENTS = 200_000
+MAX_LISTED_LINES = 20
+#: The check compares the texts of at most MAX_COMPARED_DOCUMENTS documents.
+MAX_COMPARED_DOCUMENTS = 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +48,7 @@ class GoldFinding:
     message: str
 
 
-class PlaceOfAnswers(NamedTuple):
+class FrequentAnswerPosition(NamedTuple):
     """A position in candidate lists that has the right answer more often than by
     chance, with the rows of these answers and a message.
     """
@@ -53,9 +57,9 @@ class PlaceOfAnswers(NamedTuple):
     message: str
 
 
-def places_of_answers(
+def find_frequent_answer_positions(
     lists: Sequence[Sequence[str]], gold: Sequence[Container[str]]
-) -> Iterator[PlaceOfAnswers]:
+) -> Iterator[FrequentAnswerPosition]:
     """Yield the positions of candidate lists that have a right answer significantly
     more often than by chance.
     """
@@ -63,10 +67,10 @@ def places_of_answers(
         sum(name in own for name in names) / len(names) if names else 0.0
         for own, names in zip(gold, lists, strict=True)
     ]
-    places = [*range(min(max(map(len, lists), default=0), POSITIONS)), -1]
+    places = [*range(min(max(map(len, lists), default=0), CHECKED_POSITIONS)), -1]
     for place in places:
         # The last position of a short list is one of the first positions, so skip it.
-        least = max(2, place + 1) if place >= 0 else POSITIONS + 1
+        least = max(2, place + 1) if place >= 0 else CHECKED_POSITIONS + 1
         rows = [row for row, names in enumerate(lists) if len(names) >= least]
         hits = [row for row in rows if lists[row][place] in gold[row]]
         if not hits:
@@ -74,16 +78,16 @@ def places_of_answers(
         expected = math.fsum(chances[row] for row in rows)
         # A binomial with the mean chance has a larger variance than the true sum.
         p = bdtrc(len(hits) - 1, len(rows), expected / len(rows))
-        if p * len(places) < SIGNIFICANT:
+        if p * len(places) < SIGNIFICANCE_LEVEL:
             where = "the last" if place < 0 else f"number {place + 1}"
-            yield PlaceOfAnswers(
+            yield FrequentAnswerPosition(
                 hits,
                 f"{where} of the candidates is right in {len(hits)} of {len(rows)} instances, by chance "
                 f"in {expected:.1f}: a run can win by their order",
             )
 
 
-class UnseenWords(NamedTuple):
+class IgnoredWordsFinding(NamedTuple):
     """The rows whose reference texts contain words that ROUGE ignores, and a message."""
 
     rows: list[int]
@@ -92,7 +96,7 @@ class UnseenWords(NamedTuple):
 
 def unseen_words(
     references: Sequence[Sequence[str]], metrics: Iterable[str]
-) -> UnseenWords | None:
+) -> IgnoredWordsFinding | None:
     """Return the rows whose reference texts have words that ROUGE ignores, or None if
     ROUGE's tokens cover at least half of all letters.
     """
@@ -102,11 +106,13 @@ def unseen_words(
     for row, texts in enumerate(references):
         own, covered, tokens = _count_rouge_letters(texts)
         letters, seen = letters + own, seen + covered
-        if covered < LEAST_COVERED * own or (own > ONE_TOKEN and tokens == 1):
+        if covered < MIN_COVERED_LETTER_SHARE * own or (
+            own > MAX_LETTERS_OF_SINGLE_TOKEN and tokens == 1
+        ):
             rows.append(row)
-    if not blind or not rows or seen >= LEAST_COVERED * letters:
+    if not blind or not rows or seen >= MIN_COVERED_LETTER_SHARE * letters:
         return None
-    return UnseenWords(
+    return IgnoredWordsFinding(
         rows,
         f"the words of {', '.join(blind)} cover {seen} of {letters} letters of the references, less "
         f"than half in {len(rows)} of {len(references)} instances",
@@ -126,7 +132,7 @@ def _count_rouge_letters(texts: Iterable[str]) -> tuple[int, int, int]:
     return letters, seen, tokens
 
 
-class EqualTexts(NamedTuple):
+class EqualTextsFinding(NamedTuple):
     """The names of documents whose text equals the text of another document, and a
     message.
     """
@@ -135,7 +141,7 @@ class EqualTexts(NamedTuple):
     message: str
 
 
-def equal_texts(texts: Mapping[str, str]) -> EqualTexts | None:
+def find_equal_texts(texts: Mapping[str, str]) -> EqualTextsFinding | None:
     """Return the documents whose texts are equal after normalisation, or None if all
     texts differ.
     """
@@ -147,14 +153,15 @@ def equal_texts(texts: Mapping[str, str]) -> EqualTexts | None:
     if not same:
         return None
     names = [name for group in same for name in group]
-    return EqualTexts(
+    return EqualTextsFinding(
         names,
         f"{len(names)} documents of the pool have the text of another, such as "
-        f"“{short(same[0][0])}” and “{short(same[0][1])}”: a run that ranks the other one is wrong",
+        f"“{shorten_for_message(same[0][0])}” and “{shorten_for_message(same[0][1])}”: "
+        "a run that ranks the other one is wrong",
     )
 
 
-def canonical(value: Any) -> str:
+def normalise_for_comparison(value: Any) -> str:
     """Return a text after Unicode normalisation (NFKC), case folding and whitespace
     normalisation.
     """
@@ -162,12 +169,12 @@ def canonical(value: Any) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
-def short(text: str) -> str:
+def shorten_for_message(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
-def labels_absent(absent: Sequence[str]) -> GoldFinding:
-    named = ", ".join(f"“{short(label)}”" for label in absent)
+def build_absent_labels_finding(absent: Sequence[str]) -> GoldFinding:
+    named = ", ".join(f"“{shorten_for_message(label)}”" for label in absent)
     message = (
         f"no instance has the label {named}: a macro average over all labels counts it as 0, even of "
         'a perfect run, unless the rule set says zero = "left-out"'
@@ -176,14 +183,16 @@ def labels_absent(absent: Sequence[str]) -> GoldFinding:
 
 
 #: A finder takes task type, gold files, parsed gold and metric names to yield findings.
-Finder = Callable[[TaskType, Files, Split, Sequence[str]], Iterable[GoldFinding]]
+FindingsFunction = Callable[
+    [TaskType, Files, Split, Sequence[str]], Iterable[GoldFinding]
+]
 
 
-def built_in_findings(
+def find_in_built_in_gold(
     task_type: TaskType, files: Files, split: Split, metrics: Sequence[str]
 ) -> Iterator[GoldFinding]:
     """Yield the anomalies in the gold of a built-in task type."""
-    for find in FINDERS.get(task_type.slug, ()):
+    for find in FINDERS_BY_TASK_TYPE.get(task_type.slug, ()):
         yield from find(task_type, files, split, metrics)
 
 
@@ -194,15 +203,15 @@ def _find_frequent_cited_places(
     chance.
     """
     rows = [
-        ([*topic.order], set(named_sentences(citance)), citance.line)
+        ([*topic.order], set(list_real_sentence_ids(citance)), citance.line)
         for topic in split.content
         if topic.order
         for file in topic.files
         for citance in file.citances
     ]
     lists, gold = [row[0] for row in rows], [row[1] for row in rows]
-    for place in places_of_answers(lists, gold):
-        lines = [rows[row][2] for row in place.rows][:MAX_LINES]
+    for place in find_frequent_answer_positions(lists, gold):
+        lines = [rows[row][2] for row in place.rows][:MAX_LISTED_LINES]
         yield GoldFinding(
             kind="answer_first",
             count=len(place.rows),
@@ -219,7 +228,7 @@ def _find_absent_facets(
         for topic in split.content
         for file in topic.files
         for citance in file.citances
-        for facet in merged_facets(citance.facets)
+        for facet in normalise_distinct_facets(citance.facets)
     }
     if absent := [facet for facet in FACETS if facet not in present]:
         named = ", ".join(f"“{facet}”" for facet in absent)
@@ -233,7 +242,7 @@ def _find_odd_offsets(
     """Find citances (citing sentences) of CL-Summ whose offsets and quoted text refer
     to different sentences.
     """
-    topics: Sequence[Topic] = split.content
+    topics: Sequence[ClsummTopic] = split.content
     odd = [
         citance
         for topic in topics
@@ -251,7 +260,7 @@ def _find_odd_offsets(
         yield GoldFinding(
             kind="offset_text_mismatch",
             count=len(odd),
-            lines=[citance.line for citance in odd][:MAX_LINES],
+            lines=[citance.line for citance in odd][:MAX_LISTED_LINES],
             message=message,
         )
 
@@ -302,7 +311,7 @@ def _find_frequent_candidate_places(
         {names[number] for number in own}
         for names, own in zip(lists, split.content.gold, strict=True)
     ]
-    for place in places_of_answers(lists, gold):
+    for place in find_frequent_answer_positions(lists, gold):
         yield GoldFinding(
             kind="answer_first", count=len(place.rows), message=place.message
         )
@@ -314,10 +323,18 @@ def _find_equal_pool_texts(
     """Find documents of a ranking task with equal texts, and queries whose text is that
     of a document.
     """
-    if task_type.trec is None or sum(map(len, split.index["pools"])) > MAX_DOCUMENTS:
+    if (
+        task_type.trec is None
+        or sum(map(len, split.index["pools"])) > MAX_COMPARED_DOCUMENTS
+    ):
         return
-    texts = {name: canonical(text) for name, text in task_type.trec.documents(files)}
-    queries = [canonical(text) for _name, text in task_type.trec.topics(files)]
+    texts = {
+        name: normalise_for_comparison(text)
+        for name, text in task_type.trec.documents(files)
+    }
+    queries = [
+        normalise_for_comparison(text) for _name, text in task_type.trec.topics(files)
+    ]
     yield from _find_equal_texts_and_queries(texts, queries)
 
 
@@ -327,12 +344,13 @@ def _find_equal_report_texts(
     """Find documents of cited reports with equal texts, and topics whose text is that
     of a document.
     """
-    gold: Collection = split.content
+    gold: ReportCollection = split.content
     texts = {
-        name: canonical(document.text) for name, document in gold.documents.items()
+        name: normalise_for_comparison(document.text)
+        for name, document in gold.documents.items()
     }
     queries = [
-        canonical(topic.shown.get("problem_statement") or topic.title)
+        normalise_for_comparison(topic.shown.get("problem_statement") or topic.title)
         for topic in gold.topics.values()
     ]
     yield from _find_equal_texts_and_queries(texts, queries)
@@ -341,7 +359,7 @@ def _find_equal_report_texts(
 def _find_equal_texts_and_queries(
     texts: Mapping[str, str], queries: Sequence[str]
 ) -> Iterator[GoldFinding]:
-    if same := equal_texts(texts):
+    if same := find_equal_texts(texts):
         yield GoldFinding(
             kind="same_text_in_pool", count=len(same.names), message=same.message
         )
@@ -368,7 +386,7 @@ def _find_ordered_systems(
     tau = 2 * balance / (count * (count - 1))
     # Kendall's τ is approximately normal, and ties reduce its variance (Kendall 1938).
     error = math.sqrt(2 * (2 * count + 5) / (9 * count * (count - 1)))
-    if math.erfc(abs(tau) / error / math.sqrt(2)) < SIGNIFICANT:
+    if math.erfc(abs(tau) / error / math.sqrt(2)) < SIGNIFICANCE_LEVEL:
         message = (
             f"the order of the systems' ids is like that of the truth (τ {tau:.2f}): a judge "
             "can win by the names"
@@ -376,7 +394,7 @@ def _find_ordered_systems(
         yield GoldFinding(kind="answer_first", count=count, message=message)
 
 
-FINDERS: Mapping[str, Sequence[Finder]] = {
+FINDERS_BY_TASK_TYPE: Mapping[str, Sequence[FindingsFunction]] = {
     "clsumm-1a": (_find_frequent_cited_places, _find_odd_offsets),
     "clsumm-1b": (_find_absent_facets, _find_odd_offsets),
     "clsumm-2": (_find_unseen_summary_words,),

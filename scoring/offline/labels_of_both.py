@@ -10,22 +10,33 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.entailment import Nobody, Pair, judge_of
-from scoring.offline.estimated_units import CITATIONS, KINDS, Unit
+from scoring.metrics.entailment import (
+    EntailmentPair,
+    UndecidingJudge,
+    build_entailment_judge,
+)
+from scoring.offline.estimated_units import (
+    CITATION_UNITS,
+    LABEL_KIND_BY_UNIT_KIND,
+    LabellingUnit,
+)
 from tasks.types import ledger
 from tasks.types.base import Options
-from tasks.types.ledger import NO, YES
-from tasks.types.positional_citations.options import MODEL, entailment_source
+from tasks.types.ledger import ENTAILED_LABEL, NOT_ENTAILED_LABEL
+from tasks.types.positional_citations.options import (
+    MODEL_SOURCE,
+    parse_entailment_source,
+)
 
 #: A LabelReader returns the label of each text of a unit, or None without a label.
-LabelReader = Callable[[Unit], Sequence[str | None]]
+LabelReader = Callable[[LabellingUnit], Sequence[str | None]]
 
 
-def reader_of_answers(of: str, answers: Sequence[Any]) -> LabelReader:
+def make_answer_label_reader(of: str, answers: Sequence[Any]) -> LabelReader:
     """Return the function that reads labels from the rows of a run of cited reports."""
 
-    def read(unit: Unit) -> Sequence[str | None]:
-        if of == CITATIONS:
+    def read(unit: LabellingUnit) -> Sequence[str | None]:
+        if of == CITATION_UNITS:
             return [answers[unit.row].citations[unit.place].label]
         labels: Sequence[str] = answers[unit.row].labels
         return labels
@@ -33,39 +44,41 @@ def reader_of_answers(of: str, answers: Sequence[Any]) -> LabelReader:
     return read
 
 
-def reader_of_judge(options: Options) -> LabelReader:
+def make_judge_label_reader(options: Options) -> LabelReader:
     """Return the function that reads a judge's labels of entailment pairs.
 
     The function runs no entailment model, which would label pairs that no score needs.
     """
-    is_model = entailment_source(options)[0] == MODEL
-    judge = Nobody() if is_model else judge_of(options)
-    labels = {True: YES, False: NO, None: None}
+    is_model = parse_entailment_source(options)[0] == MODEL_SOURCE
+    judge = UndecidingJudge() if is_model else build_entailment_judge(options)
+    labels = {True: ENTAILED_LABEL, False: NOT_ENTAILED_LABEL, None: None}
 
-    def read(unit: Unit) -> Sequence[str | None]:
-        return [labels[answer] for answer in judge.decide(_pairs_of_unit(unit))]
+    def read(unit: LabellingUnit) -> Sequence[str | None]:
+        return [labels[answer] for answer in judge.decide(_build_pairs_of_unit(unit))]
 
     return read
 
 
-def reader_of_people(entailed: Mapping[str, str]) -> LabelReader:
+def make_people_label_reader(entailed: Mapping[str, str]) -> LabelReader:
     """Return the function that reads people's labels of entailment pairs, keyed by the
     digests of the texts.
     """
 
-    def read(unit: Unit) -> Sequence[str | None]:
-        return [entailed.get(" ".join(pair.key)) for pair in _pairs_of_unit(unit)]
+    def read(unit: LabellingUnit) -> Sequence[str | None]:
+        return [entailed.get(" ".join(pair.key)) for pair in _build_pairs_of_unit(unit)]
 
     return read
 
 
-def _pairs_of_unit(unit: Unit) -> list[Pair]:
-    return [Pair(texts["premise"], texts["hypothesis"]) for texts in unit.texts]
+def _build_pairs_of_unit(unit: LabellingUnit) -> list[EntailmentPair]:
+    return [
+        EntailmentPair(texts["premise"], texts["hypothesis"]) for texts in unit.texts
+    ]
 
 
 def count_labels(
     of: str,
-    units: Iterable[Unit],
+    units: Iterable[LabellingUnit],
     people: LabelReader,
     judge: LabelReader,
     topics: Mapping[str, int],
@@ -75,7 +88,7 @@ def count_labels(
 
     A judgement that several units of a topic share counts only once.
     """
-    labels = labels_of(of)
+    labels = list_possible_labels(of)
     places = {label: place for place, label in enumerate(labels)}
     counts: dict[int, Any] = {}
     counted = set()
@@ -97,6 +110,6 @@ def count_labels(
     ]
 
 
-def labels_of(of: str) -> tuple[str, ...]:
+def list_possible_labels(of: str) -> tuple[str, ...]:
     """Return the possible labels of this kind of unit, the best label first."""
-    return ledger.KINDS[KINDS[of]].labels
+    return ledger.JUDGEMENT_KINDS_BY_NAME[LABEL_KIND_BY_UNIT_KIND[of]].labels

@@ -18,31 +18,31 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from scoring.metrics import entailment
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tasks.types.ledger import (
-    ENTAILS,
-    KEPT,
-    KINDS,
-    MAX_BY,
-    MAX_JUDGE,
-    MAX_RATIONALE,
-    MAX_REPEAT,
-    NO,
-    NO_LABEL,
-    ORGANISERS,
-    YES,
+    ENTAILED_LABEL,
+    ENTAILS_KIND,
+    JUDGEMENT_KINDS_BY_NAME,
+    LEDGER_FILE_KEY,
+    MAX_JUDGE_NAME_CHARACTERS,
+    MAX_PERSON_NAME_CHARACTERS,
+    MAX_RATIONALE_CHARACTERS,
+    MAX_REPETITION_NUMBER,
+    NO_VALID_LABEL,
+    NOT_ENTAILED_LABEL,
+    ORGANISERS_PSEUDONYM,
     Judgement,
-    digest_of,
-    shown_items,
+    compute_text_digest,
+    format_item_digests,
 )
-from tasks.types.problems import InputRefused, Problem, Problems
-from tasks.types.text import json_kind, json_lines
+from tasks.types.problems import InputRefused, Problem, ProblemList
+from tasks.types.text import describe_json_type, iterate_json_objects
 
-EXAMPLE = (
+EXAMPLE_JUDGEMENT_LINE = (
     '{"kind": "supports", "items": ["sha256:…", "sha256:…"], "label": "full", '
     '"judge": "NAME"}'
 )
-FIELDS = frozenset(
+JUDGEMENT_FIELDS = frozenset(
     (
         "kind",
         "items",
@@ -60,13 +60,13 @@ FIELDS = frozenset(
 )
 _SHA256_PATTERN = re.compile("sha256:[0-9a-f]{64}")
 _SHA1_PATTERN = re.compile("sha1:[0-9a-f]{40}")
-#: Some databases and time zones cannot represent times outside the range YEARS.
-YEARS = (1900, 2999)
+#: Some databases and time zones cannot represent times outside the range ALLOWED_YEARS.
+ALLOWED_YEARS = (1900, 2999)
 #: The digest of a row, which detects duplicates, has _ROW_DIGEST_BYTES bytes.
 _ROW_DIGEST_BYTES = 16
 
 
-class Placed(NamedTuple):
+class NumberedJudgement(NamedTuple):
     """A judgement and its line number in the file of judgements."""
 
     line: int
@@ -76,13 +76,13 @@ class Placed(NamedTuple):
 class _RowFault(Exception):
     """An error about a row of a judgement file, with a message and the expected form."""
 
-    def __init__(self, message: str, expected: str = EXAMPLE) -> None:
+    def __init__(self, message: str, expected: str = EXAMPLE_JUDGEMENT_LINE) -> None:
         self.message, self.expected = message, expected
         super().__init__(message)
 
 
 @dataclass
-class Summary:
+class JudgementFileSummary:
     """The number of rows in a file of judgements, and the values that all rows share."""
 
     kind: str = ""
@@ -95,23 +95,25 @@ class Summary:
 
 def read_judgements(
     path: Path, shown: str, out: IO[str], *, is_joined: bool = False
-) -> Summary:
+) -> JudgementFileSummary:
     """Write the distinct rows of a file of judgements to ``out``, in the format that
-    `placed_rows` reads.
+    `iterate_numbered_judgements` reads.
 
     The returned summary contains all problems of the file. If ``is_joined`` is True,
     the file is a concatenation of several files that each have a header line.
     """
-    reading, problems = _LedgerReader(is_joined=is_joined), Problems()
+    reading, problems = _LedgerReader(is_joined=is_joined), ProblemList()
     try:
-        for file in open_input(path, shown=shown):
+        for file in open_input_files(path, shown=shown):
             reading.begin_file()
-            for line, record, raw in json_lines(file, problems):
+            for line, record, raw in iterate_json_objects(file, problems):
                 try:
                     row = reading.row(record)
                 except _RowFault as fault:
                     problems.append(
-                        file.problem(fault.message, fault.expected, line=line, raw=raw)
+                        file.make_problem(
+                            fault.message, fault.expected, line=line, raw=raw
+                        )
                     )
                     continue
                 if row is not None and not problems:
@@ -122,16 +124,18 @@ def read_judgements(
     return reading.summary
 
 
-def placed_rows(lines: Iterable[str | bytes]) -> Iterator[Placed]:
+def iterate_numbered_judgements(
+    lines: Iterable[str | bytes],
+) -> Iterator[NumberedJudgement]:
     """Yield the rows of judgements that `read_judgements` wrote."""
     for text in lines:
         line, *values = json.loads(text)
-        yield Placed(line, Judgement(*values))
+        yield NumberedJudgement(line, Judgement(*values))
 
 
 class _LedgerReader:
     def __init__(self, *, is_joined: bool) -> None:
-        self.summary = Summary()
+        self.summary = JudgementFileSummary()
         self._is_joined = is_joined
         self._common: Mapping[str, Any] = {}
         self._is_first = True
@@ -149,16 +153,16 @@ class _LedgerReader:
         a duplicate row.
         """
         is_first, self._is_first = self._is_first or self._is_joined, False
-        keys = record.keys() - {KEPT}
+        keys = record.keys() - {LEDGER_FILE_KEY}
         if keys == {"model"} or (
-            is_first and "items" not in record and keys <= FIELDS - {"texts"}
+            is_first and "items" not in record and keys <= JUDGEMENT_FIELDS - {"texts"}
         ):
             self._common = self._read_header_values(record)
             return None
         if "items" in record or "texts" in record:
-            row = ledger_row({**self._common, **record})
+            row = parse_ledger_row({**self._common, **record})
         else:
-            row = label_row(record, str(self._common.get("judge", "")))
+            row = convert_entailment_label(record, str(self._common.get("judge", "")))
         return row if self._is_new_judgement(row) else None
 
     def _read_header_values(self, record: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -166,13 +170,17 @@ class _LedgerReader:
         header of a file of entailment labels names the model.
         """
         if "model" not in record:
-            return {name: value for name, value in record.items() if name != KEPT}
+            return {
+                name: value for name, value in record.items() if name != LEDGER_FILE_KEY
+            }
         if not isinstance(record["model"], str):
-            raise _RowFault(f"“model” is {json_kind(record['model'])}", "a text")
+            raise _RowFault(
+                f"“model” is {describe_json_type(record['model'])}", "a text"
+            )
         if not self.summary.rows:
-            self.summary.kind = self.summary.kind or ENTAILS
+            self.summary.kind = self.summary.kind or ENTAILS_KIND
             self.summary.judge = record["model"]
-        return {"judge": record["model"], "kind": ENTAILS}
+        return {"judge": record["model"], "kind": ENTAILS_KIND}
 
     def _is_new_judgement(self, row: Judgement) -> bool:
         summary = self.summary
@@ -185,8 +193,10 @@ class _LedgerReader:
             digest_size=_ROW_DIGEST_BYTES,
         ).digest()
         # Sharing the label strings reduces memory to about a hundred bytes per row.
-        if (before := self._labels.setdefault(key, _LABELS[row.label])) != row.label:
-            if row.kind == ENTAILS:
+        if (
+            before := self._labels.setdefault(key, _LABEL_OBJECT_BY_LABEL[row.label])
+        ) != row.label:
+            if row.kind == ENTAILS_KIND:
                 raise _RowFault(
                     "an earlier line decides this pair otherwise",
                     "one label for each pair",
@@ -209,7 +219,7 @@ class _LedgerReader:
             )
         if row.judge == summary.judge and row.digest == summary.digest:
             return
-        if row.kind == ENTAILS and row.judge != summary.judge:
+        if row.kind == ENTAILS_KIND and row.judge != summary.judge:
             raise _RowFault(
                 f"labels of “{row.judge}”, before of “{summary.judge}”",
                 "a file for each model",
@@ -222,61 +232,67 @@ class _LedgerReader:
         )
 
 
-_LABELS = {NO_LABEL: NO_LABEL} | {
-    label: label for kind in KINDS.values() for label in kind.labels
+_LABEL_OBJECT_BY_LABEL = {NO_VALID_LABEL: NO_VALID_LABEL} | {
+    label: label for kind in JUDGEMENT_KINDS_BY_NAME.values() for label in kind.labels
 }
 
 
-def label_row(record: Mapping[str, Any], model: str) -> Judgement:
+def convert_entailment_label(record: Mapping[str, Any], model: str) -> Judgement:
     """Convert a label of an entailment model to a row of the judgement ledger. Raises
     _RowFault for the first fault of the row.
     """
-    for message, expected in entailment.faults_of(record):
+    for message, expected in entailment.find_label_record_faults(record):
         raise _RowFault(message, expected)
-    (premise, hypothesis), entailed = entailment.label_of(record)
+    (premise, hypothesis), entailed = entailment.parse_label_record(record)
     return Judgement(
-        kind=ENTAILS,
+        kind=ENTAILS_KIND,
         judge=str(record.get("model") or model),
         digest="",
         items=f"{premise} {hypothesis}",
         by="",
         repeat=0,
-        label=YES if entailed else NO,
+        label=ENTAILED_LABEL if entailed else NOT_ENTAILED_LABEL,
     )
 
 
-def ledger_row(value: Mapping[str, Any]) -> Judgement:
+def parse_ledger_row(value: Mapping[str, Any]) -> Judgement:
     """Validate and parse a row in the format of the judgement ledger. Raises _RowFault for
     the first fault of the row.
     """
-    if unknown := value.keys() - FIELDS:
+    if unknown := value.keys() - JUDGEMENT_FIELDS:
         raise _RowFault(
             f"“{min(unknown)[:40]}” is no field of a judgement",
-            ", ".join(sorted(FIELDS)),
+            ", ".join(sorted(JUDGEMENT_FIELDS)),
         )
     kind = value.get("kind")
-    if not isinstance(kind, str) or kind not in KINDS:
-        raise _RowFault(f"“kind” is {_short_value(kind)}", " or ".join(KINDS))
+    if not isinstance(kind, str) or kind not in JUDGEMENT_KINDS_BY_NAME:
+        raise _RowFault(
+            f"“kind” is {_format_short_value(kind)}",
+            " or ".join(JUDGEMENT_KINDS_BY_NAME),
+        )
     label = value.get("label")
     if label is None or label == "":
-        label = NO_LABEL
-    if label not in (*KINDS[kind].labels, NO_LABEL):
+        label = NO_VALID_LABEL
+    if label not in (*JUDGEMENT_KINDS_BY_NAME[kind].labels, NO_VALID_LABEL):
         raise _RowFault(
-            f"“label” is {_short_value(label)}", " or ".join(KINDS[kind].labels)
+            f"“label” is {_format_short_value(label)}",
+            " or ".join(JUDGEMENT_KINDS_BY_NAME[kind].labels),
         )
-    by = _parse_text(value, "by", MAX_BY)
-    if by == ORGANISERS and label != NO_LABEL:
-        raise _RowFault(f"“by” is “{ORGANISERS}”", "a row without a label")
+    by = _parse_text(value, "by", MAX_PERSON_NAME_CHARACTERS)
+    if by == ORGANISERS_PSEUDONYM and label != NO_VALID_LABEL:
+        raise _RowFault(f"“by” is “{ORGANISERS_PSEUDONYM}”", "a row without a label")
     return Judgement(
         kind=kind,
-        judge=_parse_text(value, "judge", MAX_JUDGE),
-        digest=_parse_text(value, "digest", MAX_JUDGE),
+        judge=_parse_text(value, "judge", MAX_JUDGE_NAME_CHARACTERS),
+        digest=_parse_text(value, "digest", MAX_JUDGE_NAME_CHARACTERS),
         items=_parse_items(kind, value),
         by=by,
         repeat=_parse_repeat_number(value.get("repeat")),
-        label=_LABELS[label],
+        label=_LABEL_OBJECT_BY_LABEL[label],
         score=_parse_number(value, "score", "a number", lambda number: True),
-        rationale=_parse_text(value, "rationale", MAX_RATIONALE, is_line=False),
+        rationale=_parse_text(
+            value, "rationale", MAX_RATIONALE_CHARACTERS, is_line=False
+        ),
         at=_parse_instant(value.get("at")),
         cost=_parse_number(
             value, "cost", "a number from 0 on", lambda number: number >= 0
@@ -285,7 +301,7 @@ def ledger_row(value: Mapping[str, Any]) -> Judgement:
 
 
 def _parse_items(kind: str, value: Mapping[str, Any]) -> str:
-    names = KINDS[kind].items
+    names = JUDGEMENT_KINDS_BY_NAME[kind].items
     if ("items" in value) == ("texts" in value):
         raise _RowFault("“items” and “texts”", f"one of both: {', '.join(names)}")
     where = "items" if "items" in value else "texts"
@@ -293,15 +309,17 @@ def _parse_items(kind: str, value: Mapping[str, Any]) -> str:
     if isinstance(given, dict) and given.keys() <= {*names}:
         given = [given.get(name) for name in names]
     if not isinstance(given, list):
-        raise _RowFault(f"“{where}” is {json_kind(given)}", ", ".join(names))
+        raise _RowFault(f"“{where}” is {describe_json_type(given)}", ", ".join(names))
     if len(given) != len(names):
         raise _RowFault(f"“{where}” has {len(given)} parts", ", ".join(names))
     digests = []
     for name, one in zip(names, given, strict=True):
         if not isinstance(one, str):
-            raise _RowFault(f"“{name}” is {json_kind(one)}", "a text")
+            raise _RowFault(f"“{name}” is {describe_json_type(one)}", "a text")
         digests.append(
-            digest_of(one) if where == "texts" else _parse_item_digest(name, one)
+            compute_text_digest(one)
+            if where == "texts"
+            else _parse_item_digest(name, one)
         )
     return " ".join(digests)
 
@@ -309,7 +327,9 @@ def _parse_items(kind: str, value: Mapping[str, Any]) -> str:
 def _parse_item_digest(name: str, given: str) -> str:
     is_older = name == "premise" and _SHA1_PATTERN.fullmatch(given)
     if not is_older and not _SHA256_PATTERN.fullmatch(given):
-        raise _RowFault(f"“{name}” is no digest: {_short_value(given)}", "sha256:…")
+        raise _RowFault(
+            f"“{name}” is no digest: {_format_short_value(given)}", "sha256:…"
+        )
     return given.partition(":")[2]
 
 
@@ -320,11 +340,11 @@ def _parse_text(
     if given is None:
         return ""
     if not isinstance(given, str):
-        raise _RowFault(f"“{name}” is {json_kind(given)}", "a text")
+        raise _RowFault(f"“{name}” is {describe_json_type(given)}", "a text")
     is_kept = given.isprintable() and given == given.strip() if is_line else True
     if len(given) > most or not is_kept or "\0" in given:
         raise _RowFault(
-            f"“{name}” cannot be kept: {_short_value(given)}",
+            f"“{name}” cannot be kept: {_format_short_value(given)}",
             f"at most {most} {'printable ' if is_line else ''}characters",
         )
     return given
@@ -333,8 +353,11 @@ def _parse_text(
 def _parse_repeat_number(given: object) -> int:
     if given is None:
         return 0
-    if type(given) is not int or not 0 <= given <= MAX_REPEAT:
-        raise _RowFault(f"“repeat” is {_short_value(given)}", f"0, 1, … {MAX_REPEAT}")
+    if type(given) is not int or not 0 <= given <= MAX_REPETITION_NUMBER:
+        raise _RowFault(
+            f"“repeat” is {_format_short_value(given)}",
+            f"0, 1, … {MAX_REPETITION_NUMBER}",
+        )
     return given
 
 
@@ -346,7 +369,7 @@ def _parse_number(
         return None
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
     if not is_number or abs(given) > 1e300 or not math.isfinite(given):
-        raise _RowFault(f"“{name}” is {_short_value(given)}", expected)
+        raise _RowFault(f"“{name}” is {_format_short_value(given)}", expected)
     if not fits(given):
         raise _RowFault(f"“{name}” is {given}", expected)
     return float(given)
@@ -359,21 +382,25 @@ def _parse_instant(given: object) -> str | None:
         instant = dt.datetime.fromisoformat(given) if isinstance(given, str) else None
     except ValueError:
         instant = None
-    is_kept = instant is not None and YEARS[0] <= instant.year <= YEARS[1]
+    is_kept = (
+        instant is not None and ALLOWED_YEARS[0] <= instant.year <= ALLOWED_YEARS[1]
+    )
     if instant is None or instant.tzinfo is None or not is_kept:
-        raise _RowFault(f"“at” is {_short_value(given)}", "2026-05-01T12:00:00+00:00")
+        raise _RowFault(
+            f"“at” is {_format_short_value(given)}", "2026-05-01T12:00:00+00:00"
+        )
     return instant.isoformat()
 
 
-def _short_value(value: object) -> str:
+def _format_short_value(value: object) -> str:
     if isinstance(value, str):
         return f"“{value[:40]}”"
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)[:40]
-    return json_kind(value)
+    return describe_json_type(value)
 
 
-def header_line(kind: str, judge: str, digest: str) -> str:
+def format_header_line(kind: str, judge: str, digest: str) -> str:
     """Return the header line of a file of judgements, with the values that all rows
     share.
     """
@@ -381,11 +408,14 @@ def header_line(kind: str, judge: str, digest: str) -> str:
     return f"{json.dumps(common, ensure_ascii=False)}\n"
 
 
-def row_line(row: Judgement, **more: str) -> str:
+def format_row_line(row: Judgement, **more: str) -> str:
     """Return a row of judgements as a JSON line of a file with a header. Empty values
     are omitted.
     """
-    value: dict[str, Any] = {"items": shown_items(row.items), "label": row.label}
+    value: dict[str, Any] = {
+        "items": format_item_digests(row.items),
+        "label": row.label,
+    }
     optional = {
         "by": row.by,
         "repeat": row.repeat,

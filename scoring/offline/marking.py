@@ -7,21 +7,21 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from scoring.metrics import Metric, Unavailable
+from scoring.metrics import Metric, SoftwareUnavailable
 from tasks.types import InputRefused, Pairs, TaskType
 from tasks.types.base import (
     AnswerPart,
-    Credits,
-    Marks,
+    MeasureCredits,
+    PartCredits,
     ShownInstance,
-    rows_by_name,
+    group_row_numbers_by_instance,
 )
 
-#: Credits of parts are stored with DIGITS decimals.
-DIGITS = 4
+#: Credits of parts are stored with CREDIT_DECIMALS decimals.
+CREDIT_DECIMALS = 4
 
 
-def with_marks(
+def iterate_instances_with_marks(
     kind: TaskType,
     shown: Iterable[ShownInstance],
     metrics: Sequence[Metric],
@@ -30,19 +30,19 @@ def with_marks(
     """Yield the instances with marks, which grade the parts of answers and gold.
     Instances of task types without parts of answers are yielded unchanged.
     """
-    if not kind.has_parts:
+    if not kind.has_answer_parts:
         yield from shown
         return
-    rows = rows_by_name(pairs.names)
+    rows = group_row_numbers_by_instance(pairs.names)
     last = max((row[-1] for row in rows.values()), default=-1)
     by_metric = {
         metric.name: marks
         for metric in metrics
-        if (marks := _marks_of_rows(metric, pairs, last + 1))
+        if (marks := _compute_marks_of_rows(metric, pairs, last + 1))
     }
     for instance in shown:
         own_rows = rows.get(instance.name, [])
-        found: dict[Marks, list[str]] = {}
+        found: dict[MeasureCredits, list[str]] = {}
         for name, marks in by_metric.items():
             if kind.part_of_row is None:
                 own = next((marks[row] for row in own_rows), None)
@@ -52,7 +52,7 @@ def with_marks(
                 )
             if (
                 own is not None
-                and (own := _marks_of_stored_parts(own, instance)) is not None
+                and (own := _select_marks_of_stored_parts(own, instance)) is not None
             ):
                 found.setdefault(own, []).append(name)
         yield replace(
@@ -63,9 +63,9 @@ def with_marks(
         )
 
 
-def _marks_of_rows(
+def _compute_marks_of_rows(
     metric: Metric, pairs: Pairs, count: int
-) -> Sequence[Marks | None] | None:
+) -> Sequence[MeasureCredits | None] | None:
     """Return a metric's marks (grades of parts) for the first ``count`` rows.
 
     The result is None if the metric has no marks, is disabled, or cannot be computed.
@@ -74,7 +74,7 @@ def _marks_of_rows(
         return None
     try:
         marks = metric.marks(pairs.gold[:count], pairs.answers[:count])
-    except (InputRefused, Unavailable):
+    except (InputRefused, SoftwareUnavailable):
         return None
     return marks if any(mark is not None for mark in marks) else None
 
@@ -82,10 +82,10 @@ def _marks_of_rows(
 def _join_marks_of_rows(
     instance: ShownInstance,
     rows: Sequence[int],
-    marks: Sequence[Marks | None],
+    marks: Sequence[MeasureCredits | None],
     pairs: Pairs,
     part_of_row: Callable[[Any], str],
-) -> Marks:
+) -> MeasureCredits:
     """Combine the marks (grades of parts) of an instance's rows, which have one part
     each.
 
@@ -95,7 +95,7 @@ def _join_marks_of_rows(
     gold: dict[str, list[float]] = {}
     answer: dict[str, list[float]] = {}
     for row in rows:
-        own = marks[row] or Marks((), ())
+        own = marks[row] or MeasureCredits((), ())
         sides = (
             (gold, pairs.gold[row], own.gold),
             (answer, pairs.answers[row], own.answer),
@@ -103,31 +103,35 @@ def _join_marks_of_rows(
         for side, value, credits_ in sides:
             counted = [credit for credit in credits_ if credit is not None]
             side.setdefault(part_of_row(value), []).extend(counted)
-    return Marks(
-        _mean_credits(gold, instance.gold_parts),
-        _mean_credits(answer, instance.answer_parts),
+    return MeasureCredits(
+        _compute_mean_credits(gold, instance.gold_parts),
+        _compute_mean_credits(answer, instance.answer_parts),
     )
 
 
-def _mean_credits(
+def _compute_mean_credits(
     credits_by_name: Mapping[str, list[float]], parts: Sequence[AnswerPart]
-) -> Credits:
+) -> PartCredits:
     every = (credits_by_name.get(part.name) for part in parts)
     return tuple(fmean(own) if own else None for own in every)
 
 
-def _marks_of_stored_parts(marks: Marks, instance: ShownInstance) -> Marks | None:
+def _select_marks_of_stored_parts(
+    marks: MeasureCredits, instance: ShownInstance
+) -> MeasureCredits | None:
     """Return the marks (grades) of the stored parts of an instance's gold and answer. A
     side with another number of marks than parts gets no marks. The mark of a part
     without credit is None.
     """
-    gold = _credits_by_part(marks.gold, instance.gold_parts)
-    answer = _credits_by_part(marks.answer, instance.answer_parts)
+    gold = _select_credits_by_part(marks.gold, instance.gold_parts)
+    answer = _select_credits_by_part(marks.answer, instance.answer_parts)
     is_empty = all(credit is None for credit in (*gold, *answer))
-    return None if is_empty else Marks(gold, answer)
+    return None if is_empty else MeasureCredits(gold, answer)
 
 
-def _credits_by_part(side: Credits, parts: Sequence[AnswerPart]) -> Credits:
+def _select_credits_by_part(
+    side: PartCredits, parts: Sequence[AnswerPart]
+) -> PartCredits:
     if any(part.number >= 0 for part in parts):
         chosen = [
             side[part.number] if part.number < len(side) else None for part in parts
@@ -139,4 +143,6 @@ def _credits_by_part(side: Credits, parts: Sequence[AnswerPart]) -> Credits:
         chosen = list(side[: len(parts)])
     else:
         return ()
-    return tuple(None if credit is None else round(credit, DIGITS) for credit in chosen)
+    return tuple(
+        None if credit is None else round(credit, CREDIT_DECIMALS) for credit in chosen
+    )

@@ -26,20 +26,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.types import OptionRefused, Options, Pairs, Split, TaskType
-from tasks.types.columns import Classes, present
-from tasks.types.digests import COMMITMENT_DIGITS, NONCE_BYTES, draw_commitment
+from tasks.types.columns import ClassColumn, compute_mask_of_present_rows
+from tasks.types.digests import (
+    DISPLAYED_COMMITMENT_DIGITS,
+    NONCE_BYTES,
+    compute_draw_commitment,
+)
 
-Rows = NDArray[np.intp]
+RowIndices = NDArray[np.intp]
 
-PUBLIC, PRIVATE = "public", "private"
+PUBLIC_PART_NAME, PRIVATE_PART_NAME = "public", "private"
 _PART_NAME_PATTERN = re.compile(
-    rf"({PUBLIC}|{PRIVATE})-([1-9]\d?)-"
-    rf"(?:([0-9a-f]{{{2 * NONCE_BYTES}}})|c([0-9a-f]{{{COMMITMENT_DIGITS}}})|(\d{{1,18}}))"
+    rf"({PUBLIC_PART_NAME}|{PRIVATE_PART_NAME})-([1-9]\d?)-"
+    rf"(?:([0-9a-f]{{{2 * NONCE_BYTES}}})|c([0-9a-f]{{{DISPLAYED_COMMITMENT_DIGITS}}})|(\d{{1,18}}))"
 )
 
 
 @dataclass(frozen=True)
-class Part:
+class SplitPart:
     """The public or private part of a split's data. ``share`` is the percentage of
     units in the public part, which is sampled with a ``seed`` or a ``nonce``.
     """
@@ -52,31 +56,41 @@ class Part:
     def __str__(self) -> str:
         if not self.nonce:
             return f"{self.name}-{self.share}-{self.seed}"
-        committed = draw_commitment(self.nonce)[:COMMITMENT_DIGITS]
+        committed = compute_draw_commitment(self.nonce)[:DISPLAYED_COMMITMENT_DIGITS]
         return f"{self.name}-{self.share}-c{committed}"
 
     @property
-    def other(self) -> "Part":
-        return replace(self, name=PRIVATE if self.name == PUBLIC else PUBLIC)
+    def other(self) -> "SplitPart":
+        return replace(
+            self,
+            name=PRIVATE_PART_NAME
+            if self.name == PUBLIC_PART_NAME
+            else PUBLIC_PART_NAME,
+        )
 
-    def rows(self, task_type: TaskType, pairs: Pairs, whole: Pairs) -> Rows:
+    def rows(self, task_type: TaskType, pairs: Pairs, whole: Pairs) -> RowIndices:
         """Return the rows of ``pairs`` that belong to the part of the split.
 
         The argument ``whole`` contains all units of the gold. Units without gold
         (reference answers) belong to neither part, even if a run answers these units.
         """
         public = (
-            drawn_units(task_type, whole, self.share, self.nonce)
+            draw_units_by_nonce(task_type, whole, self.share, self.nonce)
             if self.nonce
-            else public_units(task_type, whole, self.share, self.seed)
+            else draw_units_by_seed(task_type, whole, self.share, self.seed)
         )
-        names = _sampling_unit_names(whole)
-        known = {names[row] for row in np.flatnonzero(present(whole.gold)).tolist()}
-        wanted = public if self.name == PUBLIC else known - public
-        return np.flatnonzero([unit in wanted for unit in _sampling_unit_names(pairs)])
+        names = _list_sampling_unit_names(whole)
+        known = {
+            names[row]
+            for row in np.flatnonzero(compute_mask_of_present_rows(whole.gold)).tolist()
+        }
+        wanted = public if self.name == PUBLIC_PART_NAME else known - public
+        return np.flatnonzero(
+            [unit in wanted for unit in _list_sampling_unit_names(pairs)]
+        )
 
 
-def read_part(text: str) -> Part:
+def parse_part(text: str) -> SplitPart:
     """Parse the text that identifies a part of a split, such as `public-30-7`. Raises
     OptionRefused.
     """
@@ -91,43 +105,43 @@ def read_part(text: str) -> Part:
             f"--part {text}: the draw is secret until the gold is released; then write its nonce in the "
             f"place of its commitment: {name}-{share}-NONCE"
         )
-    return Part(name, int(share), int(seed or 0), nonce or "")
+    return SplitPart(name, int(share), int(seed or 0), nonce or "")
 
 
-def opened_part(text: str, nonce: str) -> Part:
+def parse_part_with_nonce(text: str, nonce: str) -> SplitPart:
     """Parse the text that identifies a part of a split, and replace the commitment by
     the nonce. Raises OptionRefused if the commitment is not to this nonce.
     """
     head, _, drawn = text.rpartition("-")
-    part = read_part(f"{head}-{nonce}" if drawn.startswith("c") and nonce else text)
+    part = parse_part(f"{head}-{nonce}" if drawn.startswith("c") and nonce else text)
     if str(part) != text:
         raise OptionRefused(f"the nonce of the draw is not the one that {text} names")
     return part
 
 
-def rows_of_part(
+def find_rows_of_parts(
     task_type: TaskType,
-    part: Part,
+    part: SplitPart,
     pairs: Pairs,
     split: Split,
     answers: Any,
     rules: str,
     options: Options,
-) -> tuple[Rows, Rows]:
+) -> tuple[RowIndices, RowIndices]:
     """Return the rows of ``pairs`` in the part of the split, and the rows in the other
     part.
     """
     # Some official rules omit topics that the run lacks, but default rules do not.
-    is_default = rules == task_type.default_rules
+    is_default = rules == task_type.default_rule_set
     whole = (
         pairs
         if is_default
-        else task_type.pairs_of(split, answers, task_type.default_rules, options)
+        else task_type.pairs_of(split, answers, task_type.default_rule_set, options)
     )
     return part.rows(task_type, pairs, whole), part.other.rows(task_type, pairs, whole)
 
 
-def narrowed(pairs: Pairs, rows: Rows) -> Pairs:
+def select_pairs(pairs: Pairs, rows: RowIndices) -> Pairs:
     """Return the pairs in these rows, to use the pairs with matrices that were computed
     from all pairs.
     """
@@ -135,37 +149,36 @@ def narrowed(pairs: Pairs, rows: Rows) -> Pairs:
         pairs,
         gold=[pairs.gold[row] for row in rows.tolist()],
         answers=[pairs.answers[row] for row in rows.tolist()],
-        units=_selected_rows(pairs.units, rows),
+        units=_select_rows(pairs.units, rows),
         features={
-            name: _selected_rows(column, rows)
-            for name, column in pairs.features.items()
+            name: _select_rows(column, rows) for name, column in pairs.features.items()
         },
-        names=None if pairs.names is None else _selected_rows(pairs.names, rows),
-        clusters=None
-        if pairs.clusters is None
-        else _selected_rows(pairs.clusters, rows),
-        answered=None
-        if pairs.answered is None
-        else _selected_rows(pairs.answered, rows),
+        names=None if pairs.names is None else _select_rows(pairs.names, rows),
+        clusters=None if pairs.clusters is None else _select_rows(pairs.clusters, rows),
+        answered=None if pairs.answered is None else _select_rows(pairs.answered, rows),
     )
 
 
-def drawn_units(task_type: TaskType, whole: Pairs, share: int, nonce: str) -> set[str]:
+def draw_units_by_nonce(
+    task_type: TaskType, whole: Pairs, share: int, nonce: str
+) -> set[str]:
     """Return the units of the public part, which are a stratified random sample.
 
     The nonce determines the random order of the units within a stratum. The strata are
     the classes of the first public dimension whose classes have several units.
     """
-    classes = _classes_by_unit(whole, task_type.shown_dimensions)
+    classes = _find_classes_by_unit(whole, task_type.shown_dimensions)
     key = bytes.fromhex(nonce)
 
-    def place(unit: str) -> tuple[tuple[str, ...], bytes]:
+    def sort_key(unit: str) -> tuple[tuple[str, ...], bytes]:
         return classes[unit], hmac.digest(key, unit.encode(), "sha256")
 
-    return _systematic_sample(sorted(classes, key=place), share)
+    return _draw_systematic_sample(sorted(classes, key=sort_key), share)
 
 
-def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> set[str]:
+def draw_units_by_seed(
+    task_type: TaskType, whole: Pairs, share: int, seed: int
+) -> set[str]:
     """Return the units of a public part of an earlier release, sampled with a seed and
     stratified by classes of the gold.
 
@@ -173,15 +186,15 @@ def public_units(task_type: TaskType, whole: Pairs, share: int, seed: int) -> se
     The sample depends on the gold, the units and the seed, but not on the answers of a
     run.
     """
-    classes = _classes_by_unit(whole, task_type.dimensions)
+    classes = _find_classes_by_unit(whole, task_type.dimensions)
 
-    def place(unit: str) -> tuple[tuple[str, ...], str]:
+    def sort_key(unit: str) -> tuple[tuple[str, ...], str]:
         return classes[unit], hashlib.sha256(f"{seed}:{unit}".encode()).hexdigest()
 
-    return _systematic_sample(sorted(classes, key=place), share)
+    return _draw_systematic_sample(sorted(classes, key=sort_key), share)
 
 
-def _systematic_sample(ordered: Sequence[str], share: int) -> set[str]:
+def _draw_systematic_sample(ordered: Sequence[str], share: int) -> set[str]:
     """Return a systematic sample of ``share`` per cent of the units, which takes units
     at equal distances.
     """
@@ -196,11 +209,11 @@ def _systematic_sample(ordered: Sequence[str], share: int) -> set[str]:
     }
 
 
-def _classes_by_unit(
+def _find_classes_by_unit(
     pairs: Pairs, dimensions: Iterable[str]
 ) -> Mapping[str, tuple[str, ...]]:
-    rows = np.flatnonzero(present(pairs.gold)).tolist()
-    names = _sampling_unit_names(pairs)
+    rows = np.flatnonzero(compute_mask_of_present_rows(pairs.gold)).tolist()
+    names = _list_sampling_unit_names(pairs)
     classes: dict[str, tuple[str, ...]] = {}
     for dimension in dimensions:
         if (column := pairs.features.get(dimension)) is None:
@@ -214,7 +227,7 @@ def _classes_by_unit(
     return {names[row]: () for row in rows}
 
 
-def _sampling_unit_names(pairs: Pairs) -> list[str]:
+def _list_sampling_unit_names(pairs: Pairs) -> list[str]:
     """Return the name of the unit of each row, which a sample includes or excludes as a
     whole.
     """
@@ -222,9 +235,9 @@ def _sampling_unit_names(pairs: Pairs) -> list[str]:
     return [unit[0] if isinstance(unit, tuple) else unit for unit in units]
 
 
-def _selected_rows(column: Any, rows: Rows) -> Any:
+def _select_rows(column: Any, rows: RowIndices) -> Any:
     return (
-        column.take(rows)
-        if isinstance(column, Classes)
+        column.select_rows(rows)
+        if isinstance(column, ClassColumn)
         else [column[row] for row in rows.tolist()]
     )

@@ -14,44 +14,62 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.own import trusted
-from scoring.offline.evaluate import Resampling, evaluate
-from scoring.offline.official_run import SAMPLE_RUN, scores_of_sample
-from scoring.offline.sample import written_scores
+from scoring.metrics.own import trust_measures_code
+from scoring.offline.evaluate import IntervalSettings, evaluate_pairs
+from scoring.offline.official_run import SAMPLE_RUN_KEY, score_sample_run
+from scoring.offline.sample import format_sample_scores
 from tasks.types import InputRefused, Problem, TaskType
-from tasks.types.base import REFERENCED
+from tasks.types.base import SCORING_FILE_NAMES
 from tasks.types.declared.folder import (
-    CARD,
-    SAMPLE,
+    SAMPLE_FOLDER_NAME,
+    TASK_CARD_FILE_NAME,
     TOML,
+    open_sample_files,
     read_declaration,
-    read_files,
-    sample_files,
+    read_task_type_from_files,
 )
-from tasks.types.declared.proposals import Found, declaration, look
-from tasks.types.declared.recognised import Guess
-from tasks.types.files import InputFile, open_input
-from tasks.types.forms.bio import BIO, Keys, written_sentences
-from tasks.types.forms.instances import TREC, Content, Instance
-from tasks.types.forms.shapes import PLAIN, as_keyed
-from tasks.types.jsonlines import as_lines
-from tasks.types.problems import Problems, as_values, fatal, refuse
+from tasks.types.declared.proposals import (
+    TaskProposal,
+    format_task_toml,
+    propose_declaration,
+)
+from tasks.types.declared.recognised import SettingGuess
+from tasks.types.files import InputFile, open_input_files
+from tasks.types.forms.bio import BIO, SentenceRecordKeys, format_bio_sentences
+from tasks.types.forms.instances import TREC, InstancesAndPool, TaskInstance
+from tasks.types.forms.shapes import (
+    ONE_INSTANCE_PER_ROW_LAYOUT,
+    convert_records_to_keyed_object,
+)
+from tasks.types.jsonlines import format_as_json_lines
+from tasks.types.problems import (
+    ProblemList,
+    convert_problems_to_dicts,
+    raise_if_any_problem_is_fatal,
+    select_fatal_problems,
+)
 from tasks.types.runs import read_run
-from tasks.types.tables import SUFFIXES, TABLES, TSV, TableForm, written_table
-from tasks.types.trivial import form_of
+from tasks.types.tables import (
+    DEFAULT_DELIMITERS_BY_FORMAT,
+    TABLE_FORMATS_BY_SUFFIX,
+    TSV_FORMAT,
+    TableFormat,
+    format_table,
+)
+from tasks.types.trivial import get_instance_task
 
-#: A sandboxed process reads the file UPLOAD and calls the function PROGRAM.
-UPLOAD, PROGRAM = "upload", "scoring.offline.proposing:propose"
-#: The argument RUNS_MEASURES allows the process to run the task's `measures.py`.
-RUNS_MEASURES = "runs_measures"
-ITSELF, DAMAGED = "gold", "damaged"
-#: In a damaged copy of the gold, one of DAMAGE successive answers is wrong.
-DAMAGE = 3
-#: A sample has between FEW and MANY instances.
-FEW, MANY = 4, 8
-#: The document pool of a sample has BESIDES documents that the gold does not name.
-BESIDES = 5
-CARD_TEXT = """# {title}
+#: A sandboxed process reads the file UPLOADED_FILE_NAME and calls the function SANDBOXED_FUNCTION.
+UPLOADED_FILE_NAME, SANDBOXED_FUNCTION = "upload", "scoring.offline.proposing:propose"
+#: The argument RUNS_MEASURES_ARGUMENT allows the process to run the task's `measures.py`.
+RUNS_MEASURES_ARGUMENT = "runs_measures"
+GOLD_RUN_NAME, DAMAGED_RUN_NAME = "gold", "damaged"
+#: In a damaged copy of the gold, one of ANSWERS_PER_DAMAGED_ANSWER successive answers is wrong.
+ANSWERS_PER_DAMAGED_ANSWER = 3
+#: A sample has between FEW and MAX_SAMPLE_INSTANCES instances.
+MIN_SAMPLE_INSTANCES, MAX_SAMPLE_INSTANCES = 4, 8
+#: The document pool of a sample has UNNAMED_SAMPLE_DOCUMENTS documents that the gold does not name.
+UNNAMED_SAMPLE_DOCUMENTS = 5
+CARD_TEMPLATE = """# {title}
 
 {asked}
 
@@ -75,7 +93,7 @@ One JSON object a line for each instance:
 
 None is given yet.
 """
-Answer = dict[str, Any]
+RunLine = dict[str, Any]
 
 
 def propose(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,10 +101,12 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
     is the table of an existing task declaration, or None.
     """
     try:
-        files = open_input(
-            Path(UPLOAD), shown=given["filename"], encoding=given["encoding"]
+        files = open_input_files(
+            Path(UPLOADED_FILE_NAME),
+            shown=given["filename"],
+            encoding=given["encoding"],
         )
-        found = look(
+        found = propose_declaration(
             given["form"],
             given["slug"],
             given["title"],
@@ -96,23 +116,31 @@ def propose(given: Mapping[str, Any]) -> dict[str, Any]:
         )
     except InputRefused as refused:
         return {
-            "problems": as_values(
-                _name_problem_files(refused.problems, given["filename"])
+            "problems": convert_problems_to_dicts(
+                _set_file_of_problems(refused.problems, given["filename"])
             )
         }
     told: dict[str, Any] = {**asdict(found), "problems": [], "board": [], "files": {}}
-    task_files = {CARD: card(found), **given["files"], TOML: declaration(found.task)}
-    told["card"] = task_files[CARD]
+    task_files = {
+        TASK_CARD_FILE_NAME: draft_card(found),
+        **given["files"],
+        TOML: format_task_toml(found.task),
+    }
+    told["card"] = task_files[TASK_CARD_FILE_NAME]
     try:
-        refuse(found.lacks)
+        raise_if_any_problem_is_fatal(found.lacks)
         # The process may run `measures.py`, because it ends after the proposal.
-        with trusted() if given.get(RUNS_MEASURES) else nullcontext():
-            told["board"], told["files"] = previewed(task_files, found, files)
-            read_files(told["files"], "")
-            if sample_run := given.get(SAMPLE_RUN):
-                told[SAMPLE_RUN] = scores_of_sample(task_files, files, sample_run)
+        with (
+            trust_measures_code()
+            if given.get(RUNS_MEASURES_ARGUMENT)
+            else nullcontext()
+        ):
+            told["board"], told["files"] = preview_board(task_files, found, files)
+            read_task_type_from_files(told["files"], "")
+            if sample_run := given.get(SAMPLE_RUN_KEY):
+                told[SAMPLE_RUN_KEY] = score_sample_run(task_files, files, sample_run)
     except InputRefused as refused:
-        told["problems"] = as_values(refused.problems)
+        told["problems"] = convert_problems_to_dicts(refused.problems)
     return told
 
 
@@ -121,12 +149,18 @@ def check_folder(given: Mapping[str, Any]) -> list[Any]:
     sandboxed process.
     """
     files = given["files"]
-    has_sample = any(name.startswith(f"{SAMPLE}/") for name in files)
+    has_sample = any(name.startswith(f"{SAMPLE_FOLDER_NAME}/") for name in files)
     try:
-        with trusted() if given.get(RUNS_MEASURES) else nullcontext():
-            read_files(files, "") if has_sample else read_declaration(files)
+        with (
+            trust_measures_code()
+            if given.get(RUNS_MEASURES_ARGUMENT)
+            else nullcontext()
+        ):
+            read_task_type_from_files(files, "") if has_sample else read_declaration(
+                files
+            )
     except InputRefused as refused:
-        return as_values(refused.problems)
+        return convert_problems_to_dicts(refused.problems)
     return []
 
 
@@ -137,62 +171,69 @@ class ProposedFolder:
     """
 
     files: dict[str, str]
-    guesses: Sequence[Guess]
+    guesses: Sequence[SettingGuess]
 
 
-def folder_of(form: str, slug: str, gold: Path) -> ProposedFolder:
+def propose_folder(form: str, slug: str, gold: Path) -> ProposedFolder:
     """Return the task folder that the site proposes for this gold. Raises InputRefused."""
-    files = open_input(gold)
+    files = open_input_files(gold)
     try:
-        found = look(form, slug, slug.replace("-", " ").capitalize(), files)
-        refuse(found.lacks)
+        found = propose_declaration(
+            form, slug, slug.replace("-", " ").capitalize(), files
+        )
+        raise_if_any_problem_is_fatal(found.lacks)
     except InputRefused as refused:
         raise InputRefused(
-            _name_problem_files(refused.problems, str(gold))
+            _set_file_of_problems(refused.problems, str(gold))
         ) from refused
-    task_files = {CARD: card(found), TOML: declaration(found.task)}
-    _, folder = previewed(task_files, found, files)
+    task_files = {
+        TASK_CARD_FILE_NAME: draft_card(found),
+        TOML: format_task_toml(found.task),
+    }
+    _, folder = preview_board(task_files, found, files)
     return ProposedFolder(folder, found.guesses)
 
 
-def _name_problem_files(problems: Iterable[Problem], name: str) -> list[Problem]:
+def _set_file_of_problems(problems: Iterable[Problem], name: str) -> list[Problem]:
     return [replace(problem, file=problem.file or name) for problem in problems]
 
 
-def previewed(
-    task_files: Mapping[str, str], found: Found, files: Sequence[InputFile]
+def preview_board(
+    task_files: Mapping[str, str], found: TaskProposal, files: Sequence[InputFile]
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """Return the rows of the previewed board, and the files of the task folder
     including a sample. Raises InputRefused.
     """
     task_type = read_declaration(task_files)
     split = task_type.gold_of(files, {})
-    instances: Sequence[Instance] = split.content.instances
-    itself = [_gold_run_line(found.task, instance) for instance in instances]
+    instances: Sequence[TaskInstance] = split.content.instances
+    itself = [_build_gold_run_line(found.task, instance) for instance in instances]
     runs: dict[str, Iterable[Any]] = {
-        ITSELF: itself,
-        DAMAGED: damaged_answers(found.task, itself),
+        GOLD_RUN_NAME: itself,
+        DAMAGED_RUN_NAME: damage_answers(found.task, itself),
     }
     for baseline in task_type.declared.baselines if task_type.declared else ():
         runs[baseline.name] = baseline.answers(files)
     board = []
     for name, lines in runs.items():
         try:
-            run = InputFile("run.jsonl", "run.jsonl", partial(BytesIO, as_lines(lines)))
+            run = InputFile(
+                "run.jsonl", "run.jsonl", partial(BytesIO, format_as_json_lines(lines))
+            )
             answers, problems = read_run(task_type, [run], split.index, {})
         except ImportError:
             # The preview omits a baseline whose packages are not installed.
             continue
-        if wrong := fatal(problems):
+        if wrong := select_fatal_problems(problems):
             raise InputRefused(wrong)
-        rules = task_type.default_rules
-        scores = evaluate(
+        rules = task_type.default_rule_set
+        scores = evaluate_pairs(
             task_type,
             task_type.pair(split, answers, rules, {}),
             rules=rules,
             options={},
             gold=split.digest,
-            resampling=Resampling(),
+            resampling=IntervalSettings(),
         )
         values = {metric: value.as_dict() for metric, value in scores.metrics.items()}
         for facts in values.values():
@@ -206,18 +247,18 @@ def previewed(
     return board, _add_sample(task_type, task_files, found, split.content, files)
 
 
-def damaged_answers(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[Answer]:
+def damage_answers(task: Mapping[str, Any], lines: Sequence[RunLine]) -> list[RunLine]:
     """Return the gold answers, of which every third is replaced by a wrong answer. A
     wrong answer is the answer of another instance, or a missing answer if the task form
     does not allow the other answer.
     """
-    key = _run_id_key(task)
+    key = _find_run_id_key(task)
     moves = task["form"] in ("labels", "numbers", "text", "evidence") or (
         task["form"] == "ranking" and "candidates" not in task.get("answer", {})
     )
     found = []
     for index, line in enumerate(lines):
-        is_wrong = index % DAMAGE == 0
+        is_wrong = index % ANSWERS_PER_DAMAGED_ANSWER == 0
         # Neighbouring answers are often equal, so take the next different answer.
         others = (
             {**lines[(index + by) % len(lines)], key: line[key]}
@@ -229,7 +270,7 @@ def damaged_answers(task: Mapping[str, Any], lines: Sequence[Answer]) -> list[An
     return found
 
 
-def card(found: Found) -> str:
+def draft_card(found: TaskProposal) -> str:
     """Return the draft of a task card, which describes a task for readers, for
     organisers to complete.
     """
@@ -237,10 +278,10 @@ def card(found: Found) -> str:
     shown = (
         ", ".join(f"`{name}`" for name in task["gold"].get("shown", ())) or "the ids"
     )
-    return CARD_TEXT.format(
+    return CARD_TEMPLATE.format(
         title=task["title"],
         asked=f"Systems answer each instance from {shown}.",
-        example=json.dumps(_gold_run_line(task, None), ensure_ascii=False),
+        example=json.dumps(_build_gold_run_line(task, None), ensure_ascii=False),
         rules=task["rules"][0]["name"],
         missing="An instance without an answer is left out."
         if task["rules"][0].get("missing") == "left-out"
@@ -250,19 +291,21 @@ def card(found: Found) -> str:
     )
 
 
-def _run_id_key(task: Mapping[str, Any]) -> str:
+def _find_run_id_key(task: Mapping[str, Any]) -> str:
     """Return the JSON key of the instance id in run files."""
     gold_key = task["gold"].get("id", "id")
     return str(task.get("answer", {}).get("id", gold_key))
 
 
-def _gold_run_line(task: Mapping[str, Any], instance: Instance | None) -> Answer:
+def _build_gold_run_line(
+    task: Mapping[str, Any], instance: TaskInstance | None
+) -> RunLine:
     """Return a line of a run with the gold answer of the instance, or an example line
     without an instance.
     """
     form, said, gold = task["form"], task.get("answer", {}), task["gold"]
     key, default = (
-        _run_id_key(task),
+        _find_run_id_key(task),
         {"ranking": "ranking", "text": "text"}.get(form, gold["field"]),
     )
     field = said.get("field", default)
@@ -310,43 +353,50 @@ def _gold_run_line(task: Mapping[str, Any], instance: Instance | None) -> Answer
 def _add_sample(
     task_type: TaskType,
     task_files: Mapping[str, str],
-    found: Found,
-    content: Content,
+    found: TaskProposal,
+    content: InstancesAndPool,
     files: Sequence[InputFile],
 ) -> dict[str, str]:
     """Return the proposed task folder with a sample of a few instances, and the
     computed scores of the sample.
     """
-    chosen: dict[str, Instance] = {}
+    chosen: dict[str, TaskInstance] = {}
     answers: set[str] = set()
     for index, instance in enumerate(content.instances):
-        if len(chosen) < MANY and (index < FEW or str(instance.gold) not in answers):
+        if len(chosen) < MAX_SAMPLE_INSTANCES and (
+            index < MIN_SAMPLE_INSTANCES or str(instance.gold) not in answers
+        ):
             chosen[instance.id] = instance
             answers.add(str(instance.gold))
     task, own = found.task, list(chosen.values())
-    sample = _sample_gold(task_type, task, own, files)
+    sample = _format_sample_gold(task_type, task, own, files)
     if name := task.get("pool", {}).get("file"):
-        sample[f"sample/gold/{name}"] = _sample_pool(task, own, content, name)
+        sample[f"sample/gold/{name}"] = _format_sample_pool(task, own, content, name)
     # If instance ids are row numbers, the sample numbers its instances anew.
-    sampled = task_type.gold_of(sample_files(sample, f"{SAMPLE}/gold"), {})
-    instances = sampled.content.instances
-    lines = damaged_answers(
-        task, [_gold_run_line(task, instance) for instance in instances]
+    sampled = task_type.gold_of(
+        open_sample_files(sample, f"{SAMPLE_FOLDER_NAME}/gold"), {}
     )
-    sample["sample/run.jsonl"] = as_lines(lines).decode()
+    instances = sampled.content.instances
+    lines = damage_answers(
+        task, [_build_gold_run_line(task, instance) for instance in instances]
+    )
+    sample["sample/run.jsonl"] = format_as_json_lines(lines).decode()
     folder = {
         **{
             name: text
             for name, text in task_files.items()
-            if name in (*REFERENCED, CARD)
+            if name in (*SCORING_FILE_NAMES, TASK_CARD_FILE_NAME)
         },
         **sample,
     }
-    return {**folder, "sample/scores.json": written_scores(task_type, folder)}
+    return {**folder, "sample/scores.json": format_sample_scores(task_type, folder)}
 
 
-def _sample_pool(
-    task: Mapping[str, Any], instances: Sequence[Instance], content: Content, name: str
+def _format_sample_pool(
+    task: Mapping[str, Any],
+    instances: Sequence[TaskInstance],
+    content: InstancesAndPool,
+    name: str,
 ) -> str:
     """Return the documents that the gold of the sample names, and a few other
     documents.
@@ -356,24 +406,24 @@ def _sample_pool(
     kept = [
         record
         for index, (key, record) in enumerate(content.pool.items())
-        if index < BESIDES or key in named
+        if index < UNNAMED_SAMPLE_DOCUMENTS or key in named
     ]
     kind = name.rpartition(".")[2]
     is_gold_kind = kind == gold.get("files", "jsonl")
     quotes = gold.get("quotes") if is_gold_kind else None
-    return _format_rows(kept, TableForm(kind, quotes=quotes))
+    return _format_rows(kept, TableFormat(kind, quotes=quotes))
 
 
-def _sample_gold(
+def _format_sample_gold(
     task_type: TaskType,
     task: Mapping[str, Any],
-    instances: Sequence[Instance],
+    instances: Sequence[TaskInstance],
     files: Sequence[InputFile],
 ) -> dict[str, str]:
     """Return the files of gold and queries for these instances only, in the original
     format.
     """
-    gold, reader = task["gold"], form_of(task_type)
+    gold, reader = task["gold"], get_instance_task(task_type)
     kind = gold.get("files", "jsonl")
     names = {instance.id for instance in instances}
     sample: dict[str, str] = {}
@@ -393,39 +443,47 @@ def _sample_gold(
         sample["sample/gold/gold.qrels"] = "".join(lines)
         return sample
     if kind == BIO:
-        tokens = task.get("answer", {}).get("tokens", Keys.tokens)
-        keys = Keys(gold.get("id", Keys.id), tokens, gold["field"])
+        tokens = task.get("answer", {}).get("tokens", SentenceRecordKeys.tokens)
+        keys = SentenceRecordKeys(
+            gold.get("id", SentenceRecordKeys.id), tokens, gold["field"]
+        )
         records = [dict(instance.record) for instance in instances]
-        sample[f"sample/gold/gold.{BIO}"] = written_sentences(records, keys)
+        sample[f"sample/gold/gold.{BIO}"] = format_bio_sentences(records, keys)
         return sample
     if gold.get("keyed"):
         key, field = gold["id"], gold["field"]
-        rows = as_keyed([instance.record for instance in instances], key, field)
+        rows = convert_records_to_keyed_object(
+            [instance.record for instance in instances], key, field
+        )
         sample["sample/gold/gold.json"] = json.dumps(rows, ensure_ascii=False)
         return sample
-    table = TableForm(kind, gold.get("delimiter") or "", gold.get("quotes"))
+    table = TableFormat(kind, gold.get("delimiter") or "", gold.get("quotes"))
     given = [dict(instance.record) for instance in instances]
-    if reader is not None and reader.shape != PLAIN:
+    if reader is not None and reader.shape != ONE_INSTANCE_PER_ROW_LAYOUT:
         given = [
             dict(row.value)
             for file in files
             if reader.is_instances_file(file.name)
-            for row in reader.rows_of(file, Problems())
-            if reader.shape.name_of(row, reader.id) in names
+            for row in reader.iterate_file_rows(file, ProblemList())
+            if reader.shape.get_instance_id(row, reader.id) in names
         ]
     sample[f"sample/gold/gold.{kind}"] = _format_rows(given, table)
     return sample
 
 
 def _format_queries(queries: Sequence[Mapping[str, Any]], name: str) -> str:
-    kind = SUFFIXES.get(f".{name.rpartition('.')[2]}", "")
+    kind = TABLE_FORMATS_BY_SUFFIX.get(f".{name.rpartition('.')[2]}", "")
     if not kind and not name.endswith((".json", ".jsonl")):
-        kind = TSV
-    return _format_rows(queries, TableForm(kind or name.rpartition(".")[2]))
+        kind = TSV_FORMAT
+    return _format_rows(queries, TableFormat(kind or name.rpartition(".")[2]))
 
 
-def _format_rows(rows: Sequence[Mapping[str, Any]], form: TableForm) -> str:
-    if form.kind not in TABLES:
-        return json.dumps(rows) if form.kind == "json" else as_lines(rows).decode()
+def _format_rows(rows: Sequence[Mapping[str, Any]], form: TableFormat) -> str:
+    if form.kind not in DEFAULT_DELIMITERS_BY_FORMAT:
+        return (
+            json.dumps(rows)
+            if form.kind == "json"
+            else format_as_json_lines(rows).decode()
+        )
     heads = dict.fromkeys(name for row in rows for name in row)
-    return written_table(rows, list(heads), form)
+    return format_table(rows, list(heads), form)

@@ -15,53 +15,71 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from scoring.offline.ed25519 import KEY_BYTES, is_signed
-from scoring.offline.merkle import is_consistent, is_included, leaf_hash
+from scoring.offline.ed25519 import KEY_BYTES, is_valid_signature
+from scoring.offline.merkle import compute_leaf_hash, is_consistent, is_included
 from tasks.types.guarded.json_reader import read_json
 
-FORMAT, VERSION = "citeboard-receipt", 1
-FIELDS = ("task", "run", "gold", "scorer", "scores", "time")
+RECEIPT_FORMAT, RECEIPT_VERSION = "citeboard-receipt", 1
+COMMITTED_FIELDS = ("task", "run", "gold", "scorer", "scores", "time")
 NONCE_BYTES = 32
 #: Each kind of signed text has its own prefix, so that signatures fit one kind only.
-ENTRY, HEAD, KEY = (
+ENTRY_SIGNATURE_PREFIX, HEAD_SIGNATURE_PREFIX, KEY_SIGNATURE_PREFIX = (
     b"citeboard receipt 1\n",
     b"citeboard log head 1\n",
     b"citeboard key 1\n",
 )
-#: The signature of a log's head covers the fields in HEAD_PARTS.
-HEAD_PARTS = ("at", "root", "size")
-#: A receipt commits to the fields in NUMBERS of each metric's score.
-NUMBERS = ("value", "infinite", "low", "high", "n", "column", "signature")
+#: The signature of a log's head covers the fields in SIGNED_HEAD_FIELDS.
+SIGNED_HEAD_FIELDS = ("at", "root", "size")
+#: A receipt commits to the fields in COMMITTED_SCORE_FIELDS of each metric's score.
+COMMITTED_SCORE_FIELDS = (
+    "value",
+    "infinite",
+    "low",
+    "high",
+    "n",
+    "column",
+    "signature",
+)
 
-Json = Mapping[str, Any]
+JsonObject = Mapping[str, Any]
 
 
-def canonical(value: object) -> str:
+def encode_canonical_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
-def commitment(nonce: bytes, text: str) -> str:
+def compute_commitment(nonce: bytes, text: str) -> str:
     return hashlib.sha256(nonce + text.encode()).hexdigest()
 
 
-def entry_of(commitments: Mapping[str, str]) -> str:
-    return canonical(
-        {"receipt": VERSION, **{name: commitments[name] for name in FIELDS}}
+def build_log_entry(commitments: Mapping[str, str]) -> str:
+    return encode_canonical_json(
+        {
+            "receipt": RECEIPT_VERSION,
+            **{name: commitments[name] for name in COMMITTED_FIELDS},
+        }
     )
 
 
-def signed_head(head: Json) -> bytes:
-    return HEAD + canonical({part: head[part] for part in HEAD_PARTS}).encode()
+def encode_head_for_signature(head: JsonObject) -> bytes:
+    return (
+        HEAD_SIGNATURE_PREFIX
+        + encode_canonical_json(
+            {part: head[part] for part in SIGNED_HEAD_FIELDS}
+        ).encode()
+    )
 
 
-def committed_scores(metrics: Mapping[str, Json]) -> dict[str, dict[str, Any]]:
+def select_committed_scores(
+    metrics: Mapping[str, JsonObject],
+) -> dict[str, dict[str, Any]]:
     """Return the fields of each metric's score to which a receipt commits, in the
     format of `score --json`.
     """
     return {
         name: {
             part: metric[part]
-            for part in NUMBERS
+            for part in COMMITTED_SCORE_FIELDS
             if part in metric and metric[part] is not False
         }
         for name, metric in metrics.items()
@@ -80,10 +98,10 @@ class CheckedReceipt:
     key: str = ""
     index: int | None = None
     entry_hash: bytes = b""
-    head: Json | None = None
+    head: JsonObject | None = None
 
 
-def check_receipt(receipt: Json, keys: Collection[str]) -> CheckedReceipt:
+def check_receipt(receipt: JsonObject, keys: Collection[str]) -> CheckedReceipt:
     """Check that one of the public keys verifies the receipt's signature, and check the
     commitments and the inclusion in the log.
     """
@@ -105,10 +123,10 @@ def check_receipt(receipt: Json, keys: Collection[str]) -> CheckedReceipt:
 
 
 def _check_signed_receipt(
-    receipt: Json, keys: Collection[str], checked: CheckedReceipt
+    receipt: JsonObject, keys: Collection[str], checked: CheckedReceipt
 ) -> None:
-    if (receipt["format"], receipt["version"]) != (FORMAT, VERSION):
-        checked.faults.append(f"it is no {FORMAT} of version {VERSION}")
+    if (receipt["format"], receipt["version"]) != (RECEIPT_FORMAT, RECEIPT_VERSION):
+        checked.faults.append(f"it is no {RECEIPT_FORMAT} of version {RECEIPT_VERSION}")
         return
     if receipt["log"] is None:
         checked.faults.append(
@@ -116,30 +134,32 @@ def _check_signed_receipt(
         )
         return
     checked.key, entry = receipt["key"], receipt["entry"].encode()
-    checked.entry_hash = leaf_hash(entry)
+    checked.entry_hash = compute_leaf_hash(entry)
     if checked.key not in keys:
         checked.faults.append(f"the key {checked.key} is not one of the site's")
-    if not is_signed(
-        bytes.fromhex(checked.key), ENTRY + entry, bytes.fromhex(receipt["signature"])
+    if not is_valid_signature(
+        bytes.fromhex(checked.key),
+        ENTRY_SIGNATURE_PREFIX + entry,
+        bytes.fromhex(receipt["signature"]),
     ):
         checked.faults.append("the signature is not that of its key")
     commitments = read_json(receipt["entry"])
-    if receipt["entry"] != entry_of(commitments):
+    if receipt["entry"] != build_log_entry(commitments):
         checked.faults.append("the entry is not written as entries are")
-    for name in FIELDS:
+    for name in COMMITTED_FIELDS:
         if (opening := receipt["openings"].get(name)) is None:
             checked.sealed.append(name)
             continue
         nonce = bytes.fromhex(opening["nonce"])
         if (
             len(nonce) == NONCE_BYTES
-            and commitment(nonce, opening["text"]) == commitments[name]
+            and compute_commitment(nonce, opening["text"]) == commitments[name]
         ):
             checked.opened[name] = read_json(opening["text"])
         else:
             checked.faults.append(f"the {name} is not what was committed to")
     checked.head, checked.index = receipt["log"]["head"], receipt["log"]["index"]
-    checked.faults += head_faults(checked.head, keys)
+    checked.faults += find_head_faults(checked.head, keys)
     if not is_in_log(
         checked.entry_hash,
         checked.index,
@@ -151,25 +171,31 @@ def _check_signed_receipt(
         )
 
 
-def head_faults(head: Json, keys: Collection[str]) -> list[str]:
+def find_head_faults(head: JsonObject, keys: Collection[str]) -> list[str]:
     if head["key"] not in keys:
         return [
             f"the log's head is signed by the key {head['key']}, which is not one of the site's"
         ]
-    if not is_signed(
-        bytes.fromhex(head["key"]), signed_head(head), bytes.fromhex(head["signature"])
+    if not is_valid_signature(
+        bytes.fromhex(head["key"]),
+        encode_head_for_signature(head),
+        bytes.fromhex(head["signature"]),
     ):
         return ["the signature of the log's head is not that of its key"]
     return []
 
 
-def is_in_log(entry_hash: bytes, index: int, head: Json, path: Sequence[bytes]) -> bool:
+def is_in_log(
+    entry_hash: bytes, index: int, head: JsonObject, path: Sequence[bytes]
+) -> bool:
     return is_included(
         entry_hash, index, head["size"], path, bytes.fromhex(head["root"])
     )
 
 
-def continues(before: Json, after: Json, path: Iterable[str]) -> bool:
+def is_continuation_of_log(
+    before: JsonObject, after: JsonObject, path: Iterable[str]
+) -> bool:
     """Return True if the log with head ``after`` begins with all entries of the log
     with head ``before``.
     """
@@ -177,7 +203,7 @@ def continues(before: Json, after: Json, path: Iterable[str]) -> bool:
     return is_consistent(before["size"], after["size"], _parse_hashes(path), *roots)
 
 
-def keys_in(text: str) -> set[str]:
+def parse_public_keys(text: str) -> set[str]:
     """Return the public keys in a text with hexadecimal digits, one key per line, or in
     the JSON list of a site. Raises ValueError.
     """
@@ -194,7 +220,9 @@ def keys_in(text: str) -> set[str]:
     return keys
 
 
-def trusted(pinned: Collection[str], listed: Iterable[Json]) -> set[str]:
+def find_trusted_keys(
+    pinned: Collection[str], listed: Iterable[JsonObject]
+) -> set[str]:
     """Return the pinned public keys, and the listed public keys that a chain of
     signatures connects to a pinned key.
     """
@@ -204,10 +232,10 @@ def trusted(pinned: Collection[str], listed: Iterable[Json]) -> set[str]:
         left = [key for key in left if key not in signed]
         for key in signed:
             message, signature = (
-                KEY + bytes.fromhex(key["public"]),
+                KEY_SIGNATURE_PREFIX + bytes.fromhex(key["public"]),
                 bytes.fromhex(key["endorsement"]),
             )
-            if is_signed(bytes.fromhex(key["signed_by"]), message, signature):
+            if is_valid_signature(bytes.fromhex(key["signed_by"]), message, signature):
                 found.add(key["public"])
     return found
 

@@ -8,22 +8,22 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 from tasks.types import Problem
-from tasks.types.problems import alike
+from tasks.types.problems import merge_with_further_lines
 
-RED, YELLOW, GREEN, BOLD = "31", "33", "32", "1"
+RED_CODE, YELLOW_CODE, GREEN_CODE, BOLD_CODE = "31", "33", "32", "1"
 #: A progress bar appears after _REDRAW_INTERVAL_SECONDS seconds, and changes at this interval.
 _REDRAW_INTERVAL_SECONDS = 0.1
 _BAR_WIDTH_CHARS = 24
 _CLEAR_LINE_SEQUENCE = "\r\x1b[K"
 
-Done = Callable[[float], None]
+UpdateProgress = Callable[[float], None]
 
 
 def is_terminal(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def painted(text: str, colour: str, stream: TextIO) -> str:
+def colour_text(text: str, colour: str, stream: TextIO) -> str:
     """Return the text in a colour if the stream is a terminal and the environment
     variable NO_COLOR (no-color.org) is not set.
     """
@@ -34,7 +34,7 @@ def painted(text: str, colour: str, stream: TextIO) -> str:
     )
 
 
-def printable(text: str) -> str:
+def replace_control_characters(text: str) -> str:
     """Replace control characters in untrusted text, which a terminal could interpret as
     commands.
     """
@@ -44,9 +44,9 @@ def printable(text: str) -> str:
 
 
 @contextmanager
-def bar(
+def show_progress_bar(
     label: str, total: float, unit: str = "", stream: TextIO | None = None
-) -> Iterator[Done]:
+) -> Iterator[UpdateProgress]:
     """Yield a function that updates a progress bar on a terminal.
 
     The argument of the yielded function is the completed part of ``total``. The
@@ -60,23 +60,26 @@ def bar(
     started = time.monotonic()
     drawn = started
 
-    def at(done: float) -> None:
+    def redraw_bar(done: float) -> None:
         nonlocal drawn
         if (now := time.monotonic()) - drawn >= _REDRAW_INTERVAL_SECONDS:
             drawn = now
             out.write(
-                _CLEAR_LINE_SEQUENCE + drawing(label, done, total, unit, now - started)
+                _CLEAR_LINE_SEQUENCE
+                + format_progress_bar(label, done, total, unit, now - started)
             )
             out.flush()
 
     try:
-        yield at
+        yield redraw_bar
     finally:
         out.write(_CLEAR_LINE_SEQUENCE)
         out.flush()
 
 
-def drawing(label: str, done: float, total: float, unit: str, seconds: float) -> str:
+def format_progress_bar(
+    label: str, done: float, total: float, unit: str, seconds: float
+) -> str:
     share = min(done / total, 1.0) if total else 1.0
     filled = round(share * _BAR_WIDTH_CHARS)
     left = ""
@@ -99,22 +102,25 @@ def _format_amount(number: float, unit: str) -> str:
     return f"{number:,.0f} {unit}"
 
 
-def score_lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def format_score_lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield two lines for each metric, one with the value and its interval, and one
     with the signature.
     """
     for name, value in metrics.items():
-        yield f"{name:<40} {shown(value['value'], infinite=value.get('infinite', False))}  {between(value)}"
+        score = format_score_value(
+            value["value"], infinite=value.get("infinite", False)
+        )
+        yield f"{name:<40} {score}  {format_interval_or_reason(value)}"
         yield f"{'':<40} {value['signature']}"
 
 
-def shown(value: float | None, *, infinite: bool) -> str:
+def format_score_value(value: float | None, *, infinite: bool) -> str:
     return (
         f"{value:.6f}" if value is not None else "infinite" if infinite else "undefined"
     )
 
 
-def between(value: Mapping[str, Any]) -> str:
+def format_interval_or_reason(value: Mapping[str, Any]) -> str:
     """Return the interval of a score as text, or the reason for a missing interval or
     value.
     """
@@ -123,27 +129,27 @@ def between(value: Mapping[str, Any]) -> str:
     if value["low"] is not None:
         return f"[{value['low']:.6f}, {value['high']:.6f}]"
     # Import here, because `scoring.stats.signature` loads slowly.
-    from scoring.stats.signature import NO_INTERVAL, provenance_of
+    from scoring.stats.signature import NO_INTERVAL_KEY, parse_signature
 
-    reason = value.get("no_interval") or provenance_of(value.get("signature", "")).get(
-        NO_INTERVAL
-    )
+    reason = value.get("no_interval") or parse_signature(
+        value.get("signature", "")
+    ).get(NO_INTERVAL_KEY)
     return f"no interval: {reason}" if reason else ""
 
 
-def problem_lines(problems: Iterable[Problem], stream: TextIO) -> Iterator[str]:
+def format_problem_lines(problems: Iterable[Problem], stream: TextIO) -> Iterator[str]:
     """Yield the problems as lines, with errors in red and warnings in yellow if the
     stream shows colours.
     """
-    for problem, others in alike(problems):
+    for problem, others in merge_with_further_lines(problems):
         also = others.words
         if problem.fatal:
-            yield painted(f"{problem}{also}", RED, stream)
+            yield colour_text(f"{problem}{also}", RED_CODE, stream)
         else:
-            yield f"{painted('warning:', YELLOW, stream)} {problem}{also}"
+            yield f"{colour_text('warning:', YELLOW_CODE, stream)} {problem}{also}"
 
 
-def installed_version() -> str:
+def find_installed_version() -> str:
     """Return the version of the installed package, or "unreleased" in a source
     checkout.
     """

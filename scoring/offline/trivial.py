@@ -12,64 +12,68 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from scoring.metrics import Metric, metrics_of
-from scoring.metrics.base import value_of
+from scoring.metrics import Metric, build_metrics
+from scoring.metrics.base import compute_metric_value
 from scoring.metrics.classification import Coverage, OneClass
-from scoring.offline.evaluate import Measurements, measured
+from scoring.offline.evaluate import RunMeasurements, measure_run
 from scoring.offline.gold_findings import (
-    MAX_LINES,
+    MAX_LISTED_LINES,
     GoldFinding,
-    built_in_findings,
-    canonical,
-    equal_texts,
-    labels_absent,
-    places_of_answers,
-    short,
+    build_absent_labels_finding,
+    find_equal_texts,
+    find_frequent_answer_positions,
+    find_in_built_in_gold,
+    normalise_for_comparison,
+    shorten_for_message,
     unseen_words,
 )
 from tasks.types import InputRefused, Split, TaskType
-from tasks.types.files import InputFile, open_inputs
+from tasks.types.files import InputFile, open_files_of_all_inputs
 from tasks.types.forms.instances import (
-    Content,
-    Instance,
+    InstancesAndPool,
     InstanceTask,
-    at_path,
+    TaskInstance,
+    get_value_at_path,
 )
 from tasks.types.forms.labels import LabelTask
 from tasks.types.forms.rankings import RankingTask
 from tasks.types.forms.spans import SpanTask
-from tasks.types.forms.tags import TagTask, strays
+from tasks.types.forms.tags import TagTask, find_stray_inside_tags
 from tasks.types.forms.texts import TextTask
-from tasks.types.jsonlines import read_records, record_id
-from tasks.types.problems import Problems, Unavailable
-from tasks.types.tables import TABLES, table_records
+from tasks.types.jsonlines import get_record_id, read_records
+from tasks.types.problems import ProblemList, SoftwareUnavailable
+from tasks.types.tables import DEFAULT_DELIMITERS_BY_FORMAT, iterate_table_records
 from tasks.types.trivial import (
-    answers_of,
-    candidate_lists,
-    form_of,
-    ranked_runs,
-    run_of,
-    trivial_answers,
+    get_instance_task,
+    get_right_answers,
+    list_candidates_of_instances,
+    make_trivial_answers,
+    make_trivial_ranking_runs,
+    make_trivial_run_files,
 )
 from tasks.types.trivial_runs import (
-    CONSTANT,
-    EMPTY,
-    RANDOM,
-    RANDOM_BEST,
-    TrivialRuns,
+    BEST_RANDOM_RUN,
+    CONSTANT_RUN,
+    EMPTY_RUN,
+    RANDOM_RUN,
+    TrivialRunFiles,
 )
 
 #: Shares map each metric to the value's share of the scale, or None if undefined.
-Shares = dict[str, float | None]
-#: If a constant run reaches CONSTANT_WINS, a metric hardly distinguishes systems.
-CONSTANT_WINS = 0.9
-#: A site stores at most MAX_ANSWER characters of the best constant answer.
-MAX_ANSWER = 80
+ShareOfScaleByMetric = dict[str, float | None]
+#: If a constant run reaches MIN_WINNING_SHARE_OF_CONSTANT, a metric hardly distinguishes systems.
+MIN_WINNING_SHARE_OF_CONSTANT = 0.9
+#: A site stores at most MAX_STORED_ANSWER_CHARS characters of the best constant answer.
+MAX_STORED_ANSWER_CHARS = 80
 #: A run with few but right answers maximises CL-Summ metrics with a prefix in _FACET_METRIC_PREFIXES.
 _FACET_METRIC_PREFIXES = ("facet_precision", "facet_recall")
-#: In a quick report, trivial runs answer at most MOST instances, or MOST_TEXTS texts.
-#: The candidate lists in a quick report have at most MOST_CANDIDATES candidates.
-MOST_TEXTS, MOST, MOST_CANDIDATES = 200, 2_000, 200_000
+#: Trivial runs answer at most MAX_INSTANCES_IN_QUICK_REPORT instances, or MAX_TEXTS_IN_QUICK_REPORT texts.
+#: The candidate lists in a quick report have at most MAX_CANDIDATES_IN_QUICK_REPORT candidates.
+(
+    MAX_TEXTS_IN_QUICK_REPORT,
+    MAX_INSTANCES_IN_QUICK_REPORT,
+    MAX_CANDIDATES_IN_QUICK_REPORT,
+) = 200, 2_000, 200_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +82,7 @@ class GoldReport:
 
     instances: int
     findings: list[GoldFinding]
-    trivial: dict[str, Shares]
+    trivial: dict[str, ShareOfScaleByMetric]
     best_constant: str = ""
     #: ``tried`` is the number of instances on which trivial runs were scored.
     tried: int = 0
@@ -100,7 +104,7 @@ def report_on_gold(
     """Read the gold, and score trivial runs on the gold, such as runs with the same
     answer everywhere. Raises InputRefused if the gold is invalid.
     """
-    files = open_inputs(gold)
+    files = open_files_of_all_inputs(gold)
     split = task_type.gold_of(files, options)
     return report_on_split(task_type, files, split, options)
 
@@ -121,16 +125,16 @@ def report_on_split(
     shares, best = trials.all()
     findings: list[GoldFinding] = []
     names = [metric.name for metric in trials.metrics]
-    if (form := form_of(task_type)) is not None:
+    if (form := get_instance_task(task_type)) is not None:
         findings += _GoldAnomalyChecks(form, files, split, names).all()
-    findings += built_in_findings(task_type, files, split, names)
+    findings += find_in_built_in_gold(task_type, files, split, names)
     competing = trials.metrics
     if form is None:
         # A constant run with one facet for all citances can maximise facet metrics.
         competing = [
             one for one in competing if not one.name.startswith(_FACET_METRIC_PREFIXES)
         ]
-    findings += _find_constant_run_wins(competing, shares.get(CONSTANT, {}), best)
+    findings += _find_constant_run_wins(competing, shares.get(CONSTANT_RUN, {}), best)
     return GoldReport(
         instances=split.instances,
         findings=findings,
@@ -162,19 +166,23 @@ def report_on_sampled_split(
     ]
     return findings, {
         "instances": report.tried,
-        "constant": report.best_constant[:MAX_ANSWER],
+        "constant": report.best_constant[:MAX_STORED_ANSWER_CHARS],
         "runs": report.trivial,
     }
 
 
 def _limit_split_for_trials(task_type: TaskType, split: Split) -> Split:
-    form = form_of(task_type)
+    form = get_instance_task(task_type)
     if form is None:
         return split
-    most = MOST_TEXTS if isinstance(form, TextTask) else MOST
+    most = (
+        MAX_TEXTS_IN_QUICK_REPORT
+        if isinstance(form, TextTask)
+        else MAX_INSTANCES_IN_QUICK_REPORT
+    )
     if isinstance(form, RankingTask):
         candidates = min(max(len(split.content.pool), 1), form.longest)
-        most = min(most, max(20, MOST_CANDIDATES // candidates))
+        most = min(most, max(20, MAX_CANDIDATES_IN_QUICK_REPORT // candidates))
     instances = split.content.instances
     if len(instances) <= most:
         return split
@@ -199,76 +207,90 @@ class _TrivialTrials:
         is_quick: bool,
     ) -> None:
         self.task_type, self.options = task_type, options
-        self.form = form_of(task_type)
-        self.built_in: TrivialRuns | None = None
+        self.form = get_instance_task(task_type)
+        self.built_in: TrivialRunFiles | None = None
         if self.form is not None:
             self.split = (
                 _limit_split_for_trials(task_type, split) if is_quick else split
             )
         else:
-            runs_of = task_type.trivial_runs or ranked_runs
+            runs_of = task_type.trivial_runs or make_trivial_ranking_runs
             self.built_in = runs_of(files, split, options, is_quick=is_quick)
             self.split = self.built_in.split
-        self.rules = task_type.default_rules
+        self.rules = task_type.default_rule_set
         self.metrics = [
             metric
-            for metric in metrics_of(task_type, self.rules, options)
+            for metric in build_metrics(task_type, self.rules, options)
             if metric.scale and not list(metric.requirements())
         ]
 
-    def all(self) -> tuple[dict[str, Shares], str]:
+    def all(self) -> tuple[dict[str, ShareOfScaleByMetric], str]:
         """Return the scores of each valid trivial run as shares of the metrics' scales,
         and the best constant answer.
         """
-        shares: dict[str, Shares] = {}
-        constants: dict[str, Shares] = {}
-        draws: list[Shares] = []
+        shares: dict[str, ShareOfScaleByMetric] = {}
+        constants: dict[str, ShareOfScaleByMetric] = {}
+        draws: list[ShareOfScaleByMetric] = []
         best = ""
-        for kind, name, files in self._trivial_runs():
+        for kind, name, files in self._iterate_trivial_runs():
             if (scored := self._score_trivial_run(files)) is None:
                 continue
-            if kind == CONSTANT:
+            if kind == CONSTANT_RUN:
                 constants[name] = scored
-            elif kind == RANDOM:
+            elif kind == RANDOM_RUN:
                 draws.append(scored)
             else:
                 shares[name] = scored
         if constants:
             best = max(
-                constants, key=lambda name: self._rank_key_of_shares(constants[name])
+                constants, key=lambda name: self._build_rank_key(constants[name])
             )
-            shares[CONSTANT] = constants[best]
+            shares[CONSTANT_RUN] = constants[best]
         if draws:
-            shares[RANDOM] = {
-                name: _mean([draw.get(name) for draw in draws]) for name in draws[0]
+            shares[RANDOM_RUN] = {
+                name: _compute_mean_of_defined([draw.get(name) for draw in draws])
+                for name in draws[0]
             }
-            shares[RANDOM_BEST] = max(draws, key=self._rank_key_of_shares)
+            shares[BEST_RANDOM_RUN] = max(draws, key=self._build_rank_key)
         return shares, best
 
-    def _trivial_runs(self) -> Iterator["_TrivialRun"]:
+    def _iterate_trivial_runs(self) -> Iterator["_TrivialRun"]:
         """Yield trivial runs one at a time to save memory, because a declared task may
         have many instances.
         """
-        yield _TrivialRun(EMPTY, EMPTY, [])
+        yield _TrivialRun(EMPTY_RUN, EMPTY_RUN, [])
         if self.built_in is not None:
             runs = self.built_in
             yield from (
                 _TrivialRun(name, name, files) for name, files in runs.runs.items()
             )
             constants = runs.constants.items()
-            yield from (_TrivialRun(CONSTANT, name, files) for name, files in constants)
-            yield from (_TrivialRun(RANDOM, RANDOM, files) for files in runs.draws)
+            yield from (
+                _TrivialRun(CONSTANT_RUN, name, files) for name, files in constants
+            )
+            yield from (
+                _TrivialRun(RANDOM_RUN, RANDOM_RUN, files) for files in runs.draws
+            )
         if self.form is None:
             return
-        answers, content = trivial_answers(self.form, self.split), self.split.content
+        answers, content = (
+            make_trivial_answers(self.form, self.split),
+            self.split.content,
+        )
         for name, own in answers.runs.items():
-            yield _TrivialRun(name, name, run_of(self.form, content, own))
+            yield _TrivialRun(
+                name, name, make_trivial_run_files(self.form, content, own)
+            )
         for name, own in answers.constants.items():
-            yield _TrivialRun(CONSTANT, name, run_of(self.form, content, own))
+            yield _TrivialRun(
+                CONSTANT_RUN, name, make_trivial_run_files(self.form, content, own)
+            )
         for own in answers.draws:
-            yield _TrivialRun(RANDOM, RANDOM, run_of(self.form, content, own))
+            yield _TrivialRun(
+                RANDOM_RUN, RANDOM_RUN, make_trivial_run_files(self.form, content, own)
+            )
 
-    def _rank_key_of_shares(self, shares: Shares) -> tuple[float, ...]:
+    def _build_rank_key(self, shares: ShareOfScaleByMetric) -> tuple[float, ...]:
         ranks = []
         for metric in self.metrics:
             value = shares.get(metric.name)
@@ -278,7 +300,9 @@ class _TrivialTrials:
                 ranks.append(-value if metric.higher_is_better is False else value)
         return tuple(ranks)
 
-    def _score_trivial_run(self, files: Sequence[InputFile]) -> Shares | None:
+    def _score_trivial_run(
+        self, files: Sequence[InputFile]
+    ) -> ShareOfScaleByMetric | None:
         """Return the scores of a trivial run as shares of the metrics' scales, or None
         if the task refuses the run.
         """
@@ -292,16 +316,18 @@ class _TrivialTrials:
         except (InputRefused, KeyError, TypeError):
             # The empty run is invalid if the task form requires an answer everywhere.
             return None
-        shares: Shares = {}
+        shares: ShareOfScaleByMetric = {}
         # Precision, recall and F1 share a matrix, which is computed once.
-        by_statistic: dict[str, Measurements] = {}
+        by_statistic: dict[str, RunMeasurements] = {}
         for metric in self.metrics:
             try:
                 if metric.statistic not in by_statistic:
-                    by_statistic[metric.statistic] = measured([metric], pairs)
+                    by_statistic[metric.statistic] = measure_run([metric], pairs)
                 own = by_statistic[metric.statistic]
-                value = value_of(metric, own.matrices[metric.statistic], own.units)
-            except (InputRefused, TypeError, Unavailable, ValueError):
+                value = compute_metric_value(
+                    metric, own.matrices[metric.statistic], own.units
+                )
+            except (InputRefused, TypeError, SoftwareUnavailable, ValueError):
                 continue
             shares[metric.name] = None if math.isnan(value) else value / metric.scale
         return shares
@@ -315,13 +341,13 @@ class _TrivialRun(NamedTuple):
     files: Sequence[InputFile]
 
 
-def _mean(values: Sequence[float | None]) -> float | None:
+def _compute_mean_of_defined(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return math.fsum(known) / len(known) if known else None
 
 
 def _find_constant_run_wins(
-    metrics: Sequence[Metric], shares: Shares, best: str
+    metrics: Sequence[Metric], shares: ShareOfScaleByMetric, best: str
 ) -> Iterator[GoldFinding]:
     """Yield a finding if a run with a constant answer nearly reaches the maximum of a
     metric.
@@ -333,13 +359,13 @@ def _find_constant_run_wins(
         metric.name: share
         for index, metric in enumerate(metrics)
         if (share := shares.get(metric.name)) is not None
-        and share >= CONSTANT_WINS
+        and share >= MIN_WINNING_SHARE_OF_CONSTANT
         and metric.higher_is_better
         and (index == 0 or not isinstance(metric, OneClass | Coverage))
     }
     if won:
         values = ", ".join(f"{name} {value:.4f}" for name, value in won.items())
-        message = f"a run that always answers “{short(best)}” has {values} of its scale"
+        message = f"a run that always answers “{shorten_for_message(best)}” has {values} of its scale"
         yield GoldFinding(kind="constant_wins", count=len(won), message=message)
 
 
@@ -363,7 +389,7 @@ class _GoldAnomalyChecks:
         metrics: Sequence[str],
     ) -> None:
         self.form, self.metrics = form, metrics
-        self.content: Content = split.content
+        self.content: InstancesAndPool = split.content
         self.lines = _find_gold_line_numbers(form, files)
 
     def all(self) -> Iterator[GoldFinding]:
@@ -382,14 +408,16 @@ class _GoldAnomalyChecks:
         A candidate list that all instances share is skipped, because some documents may
         naturally be right often.
         """
-        lists = candidate_lists(self.form, self.content.instances)
+        lists = list_candidates_of_instances(self.form, self.content.instances)
         if not lists:
             return
-        gold = [answers_of(instance) for instance in self.content.instances]
-        for place in places_of_answers(lists, gold):
-            yield self._finding_of_instances("answer_first", place.rows, place.message)
+        gold = [get_right_answers(instance) for instance in self.content.instances]
+        for place in find_frequent_answer_positions(lists, gold):
+            yield self._build_finding_of_instances(
+                "answer_first", place.rows, place.message
+            )
 
-    def _finding_of_instances(
+    def _build_finding_of_instances(
         self, kind: str, rows: Sequence[int], message: str
     ) -> GoldFinding:
         names = [self.content.instances[row].id for row in rows]
@@ -397,7 +425,7 @@ class _GoldAnomalyChecks:
             self.lines.instances[name] for name in names if name in self.lines.instances
         ]
         return GoldFinding(
-            kind=kind, count=len(rows), lines=lines[:MAX_LINES], message=message
+            kind=kind, count=len(rows), lines=lines[:MAX_LISTED_LINES], message=message
         )
 
     def _find_absent_labels(self) -> Iterator[GoldFinding]:
@@ -406,10 +434,10 @@ class _GoldAnomalyChecks:
         present = {
             label
             for instance in self.content.instances
-            for label in answers_of(instance)
+            for label in get_right_answers(instance)
         }
         if absent := [label for label in self.form.labels if label not in present]:
-            yield labels_absent(absent)
+            yield build_absent_labels_finding(absent)
 
     def _find_tags_without_entity(self) -> Iterator[GoldFinding]:
         """Yield findings for entity types without an entity, and for sentences with an
@@ -420,13 +448,13 @@ class _GoldAnomalyChecks:
         instances, labels = self.content.instances, self.form.labels
         present = {label for instance in instances for _, _, label in instance.gold}
         if absent := [label for label in labels if label not in present]:
-            named = ", ".join(f"“{short(label)}”" for label in absent)
+            named = ", ".join(f"“{shorten_for_message(label)}”" for label in absent)
             message = f"no entity has the type {named}"
             yield GoldFinding(kind="label_absent", count=len(absent), message=message)
         rows = [
             row
             for row, instance in enumerate(instances)
-            if strays(self.form.parts_of(instance.record))
+            if find_stray_inside_tags(self.form.split_gold_tags(instance.record))
         ]
         if rows:
             reading = (
@@ -437,47 +465,51 @@ class _GoldAnomalyChecks:
             message = (
                 f"{len(rows)} sentences have an `I-` that goes on no entity: {reading}"
             )
-            yield self._finding_of_instances("stray_inside", rows, message)
+            yield self._build_finding_of_instances("stray_inside", rows, message)
 
-    def _canonical_pool_texts(self) -> dict[str, str]:
+    def _normalise_pool_texts(self) -> dict[str, str]:
         return {
-            name: canonical(record.get(self.form.pool_content, ""))
+            name: normalise_for_comparison(record.get(self.form.pool_content, ""))
             for name, record in self.content.pool.items()
         }
 
     def _find_equal_pool_texts(self) -> Iterator[GoldFinding]:
-        if same := equal_texts(self._canonical_pool_texts()):
-            yield self._finding_of_pool("same_text_in_pool", same.names, same.message)
+        if same := find_equal_texts(self._normalise_pool_texts()):
+            yield self._build_finding_of_pool(
+                "same_text_in_pool", same.names, same.message
+            )
 
-    def _finding_of_pool(
+    def _build_finding_of_pool(
         self, kind: str, names: Sequence[str], message: str
     ) -> GoldFinding:
         lines = sorted(
             self.lines.pool[name] for name in names if name in self.lines.pool
         )
         return GoldFinding(
-            kind=kind, count=len(names), lines=lines[:MAX_LINES], message=message
+            kind=kind, count=len(names), lines=lines[:MAX_LISTED_LINES], message=message
         )
 
     def _find_queries_in_pool(self) -> Iterator[GoldFinding]:
         if not isinstance(self.form, RankingTask):
             return
-        lists = candidate_lists(self.form, self.content.instances)
-        by_text = Counter(self._canonical_pool_texts().values())
+        lists = list_candidates_of_instances(self.form, self.content.instances)
+        by_text = Counter(self._normalise_pool_texts().values())
         rows = []
         for row, instance in enumerate(self.content.instances):
-            query = canonical(at_path(instance.record, self.form.query) or "")
+            query = normalise_for_comparison(
+                get_value_at_path(instance.record, self.form.query) or ""
+            )
             is_candidate = lists is not None and instance.id in lists[row]
             if (query and by_text[query]) or (
-                is_candidate and instance.id not in answers_of(instance)
+                is_candidate and instance.id not in get_right_answers(instance)
             ):
                 rows.append(row)
         if rows:
             message = (
                 f"{len(rows)} queries are candidates themselves, such as that of "
-                f"“{short(self.content.instances[rows[0]].id)}”: a search finds them first"
+                f"“{shorten_for_message(self.content.instances[rows[0]].id)}”: a search finds them first"
             )
-            yield self._finding_of_instances("query_in_pool", rows, message)
+            yield self._build_finding_of_instances("query_in_pool", rows, message)
 
     def _find_mismatched_quotes(self) -> Iterator[GoldFinding]:
         """Yield findings for spans whose text differs from a quotation in another field
@@ -498,23 +530,28 @@ class _GoldAnomalyChecks:
             # A field that matches no instance does not contain quotations.
             if rows and len(rows) < len(compared):
                 message = f"the offsets of {len(rows)} instances cover another text than “{name}” quotes"
-                yield self._finding_of_instances("offset_text_mismatch", rows, message)
+                yield self._build_finding_of_instances(
+                    "offset_text_mismatch", rows, message
+                )
 
     def _find_unseen_words(self) -> Iterator[GoldFinding]:
         if not isinstance(self.form, TextTask):
             return
         references = [instance.gold for instance in self.content.instances]
         if unseen := unseen_words(references, self.metrics):
-            yield self._finding_of_instances(
+            yield self._build_finding_of_instances(
                 "words_not_seen", unseen.rows, unseen.message
             )
 
 
-def _quotes_match(instance: Instance, name: str, text_field: str) -> bool | None:
+def _quotes_match(instance: TaskInstance, name: str, text_field: str) -> bool | None:
     """Return False if the spans' texts differ from the quotations in the field, or None
     if the field has no quotations.
     """
-    quotes, text = instance.record.get(name), str(at_path(instance.record, text_field))
+    quotes, text = (
+        instance.record.get(name),
+        str(get_value_at_path(instance.record, text_field)),
+    )
     if not isinstance(quotes, list) or not quotes or len(quotes) != len(instance.gold):
         return None
     covered = [text[start:end] for start, end, _ in instance.gold]
@@ -534,13 +571,13 @@ def _find_gold_line_numbers(
         )
         kind = file.suffix.removeprefix(".")
         records = (
-            table_records(file, form.pool_form(kind), Problems())
-            if is_pool and kind in TABLES
-            else form.records(file, Problems())
+            iterate_table_records(file, form.make_pool_table_form(kind), ProblemList())
+            if is_pool and kind in DEFAULT_DELIMITERS_BY_FORMAT
+            else form.records(file, ProblemList())
             if not is_pool
-            else read_records(file, Problems())
+            else read_records(file, ProblemList())
         )
         for record in records:
-            if record.line is not None and (name := record_id(record.value, key)):
+            if record.line is not None and (name := get_record_id(record.value, key)):
                 found.setdefault(name, record.line)
     return lines

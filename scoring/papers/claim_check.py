@@ -13,41 +13,49 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.entailed import case_of
-from scoring.metrics.entailment import Judge, Pair
+from scoring.metrics.entailed import build_case
+from scoring.metrics.entailment import EntailmentJudge, EntailmentPair
 from tasks.types.base import Pairs
-from tasks.types.files import open_input
-from tasks.types.positional_citations.questions import Question, Response
-from tasks.types.positional_citations.sentences import are_in_range
-from tasks.types.problems import Problem, fatal, quoted, refuse
-from tasks.types.text import json_lines
+from tasks.types.files import open_input_files
+from tasks.types.positional_citations.questions import (
+    QuestionWithPassages,
+    WholeAnswerRow,
+)
+from tasks.types.positional_citations.sentences import are_marks_in_range
+from tasks.types.problems import (
+    Problem,
+    raise_if_any_problem_is_fatal,
+    select_fatal_problems,
+    shorten_quoted_line,
+)
+from tasks.types.text import iterate_json_objects
 
-ALL = "all"
-EXAMPLE = '{"id": "q1", "claim": "signs include gas a halo", "marks": [2], "rewritten": "signs include a halo"}'  # noqa: E501
+ALL_DATA_SETS = "all"
+EXAMPLE_SHEET_LINE = '{"id": "q1", "claim": "signs include gas a halo", "marks": [2], "rewritten": "signs include a halo"}'  # noqa: E501
 
 
 @dataclass(frozen=True)
-class Claim:
+class CitedClaim:
     id: str
     text: str
     marks: tuple[int, ...]
 
     @classmethod
-    def of(cls, line: Mapping[str, Any]) -> "Claim":
+    def of(cls, line: Mapping[str, Any]) -> "CitedClaim":
         return cls(line["id"], line["claim"], tuple(line["marks"]))
 
 
 def sheet(pairs: Pairs, *, is_official: bool) -> Iterator[dict[str, Any]]:
     """Yield a line of the sheet for each distinct scored claim of the run."""
-    claims: set[Claim] = set()
+    claims: set[CitedClaim] = set()
     for response in (
-        answer for answer in pairs.answers if isinstance(answer, Response)
+        answer for answer in pairs.answers if isinstance(answer, WholeAnswerRow)
     ):
         question = response.question
         for sentence in response.sentences:
             for parsed in sentence.claims:
-                claim = Claim(question.id, parsed.text, tuple(parsed.marks))
-                counts = are_in_range(
+                claim = CitedClaim(question.id, parsed.text, tuple(parsed.marks))
+                counts = are_marks_in_range(
                     claim.marks, len(question.passages), is_official=is_official
                 )
                 if counts and claim not in claims:
@@ -60,48 +68,51 @@ def sheet(pairs: Pairs, *, is_official: bool) -> Iterator[dict[str, Any]]:
                     yield {**facts, "marks": list(claim.marks), "rewritten": ""}
 
 
-def read_sheet(path: Path, questions: Mapping[Claim, Question]) -> dict[Claim, str]:
+def read_rewritten_claims(
+    path: Path, questions: Mapping[CitedClaim, QuestionWithPassages]
+) -> dict[CitedClaim, str]:
     problems: list[Problem] = []
-    claims: dict[Claim, str] = {}
-    for file in open_input(path):
-        for number, line, raw in json_lines(file, problems):
-            if fault := _fault(line, questions, claims):
-                problems.append(file.problem(*fault, line=number, raw=raw))
+    claims: dict[CitedClaim, str] = {}
+    for file in open_input_files(path):
+        for number, line, raw in iterate_json_objects(file, problems):
+            if fault := _find_line_fault(line, questions, claims):
+                problems.append(file.make_problem(*fault, line=number, raw=raw))
             elif line["rewritten"].strip():
-                claims[Claim.of(line)] = line["rewritten"].strip()
-    if not claims and not fatal(problems):
+                claims[CitedClaim.of(line)] = line["rewritten"].strip()
+    if not claims and not select_fatal_problems(problems):
         expected = "a text in “rewritten”"
         problems.append(
             Problem(file=str(path), message="no claim is rewritten", expected=expected)
         )
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
     return claims
 
 
-def _fault(
+def _find_line_fault(
     line: Mapping[str, Any],
-    questions: Mapping[Claim, Question],
-    claims: Mapping[Claim, str],
+    questions: Mapping[CitedClaim, QuestionWithPassages],
+    claims: Mapping[CitedClaim, str],
 ) -> tuple[str, str] | None:
     for key in ("id", "claim", "rewritten"):
         if not isinstance(line.get(key), str):
-            return f"“{key}” is no text", EXAMPLE
+            return f"“{key}” is no text", EXAMPLE_SHEET_LINE
     marks = line.get("marks")
     if not isinstance(marks, list) or not all(type(mark) is int for mark in marks):
-        return "“marks” is no list of numbers", EXAMPLE
-    if Claim.of(line) not in questions:
+        return "“marks” is no list of numbers", EXAMPLE_SHEET_LINE
+    if CitedClaim.of(line) not in questions:
         return (
-            f"the run has no such claim of “{quoted(line['id'])}”",
+            f"the run has no such claim of “{shorten_quoted_line(line['id'])}”",
             "a line of this run's own sheet",
         )
-    if Claim.of(line) in claims:
+    if CitedClaim.of(line) in claims:
         return "the claim was rewritten on an earlier line", "each claim once"
     return None
 
 
-def pairs_of(
-    rewritten: Mapping[Claim, str], questions: Mapping[Claim, Question]
-) -> list[tuple[Claim, Pair, Pair]]:
+def build_claim_pairs(
+    rewritten: Mapping[CitedClaim, str],
+    questions: Mapping[CitedClaim, QuestionWithPassages],
+) -> list[tuple[CitedClaim, EntailmentPair, EntailmentPair]]:
     """For each rewritten claim, return two pairs of a premise and a hypothesis.
 
     In both pairs, the premise is the text of all cited passages. The hypothesis is the
@@ -110,14 +121,17 @@ def pairs_of(
     triples = []
     for claim, text in rewritten.items():
         before, after = (
-            case_of(questions[claim], words, claim.marks).joint
+            build_case(questions[claim], words, claim.marks).joint_pair
             for words in (claim.text, text)
         )
         triples.append((claim, before, after))
     return triples
 
 
-def pending(triples: Sequence[tuple[Claim, Pair, Pair]], judge: Judge) -> list[Pair]:
+def find_pending_pairs(
+    triples: Sequence[tuple[CitedClaim, EntailmentPair, EntailmentPair]],
+    judge: EntailmentJudge,
+) -> list[EntailmentPair]:
     wanted = list(dict.fromkeys(pair for _, *both in triples for pair in both))
     return [
         pair
@@ -126,10 +140,10 @@ def pending(triples: Sequence[tuple[Claim, Pair, Pair]], judge: Judge) -> list[P
     ]
 
 
-def checked(
-    triples: Sequence[tuple[Claim, Pair, Pair]],
-    questions: Mapping[Claim, Question],
-    judge: Judge,
+def compare_labels_by_data_set(
+    triples: Sequence[tuple[CitedClaim, EntailmentPair, EntailmentPair]],
+    questions: Mapping[CitedClaim, QuestionWithPassages],
+    judge: EntailmentJudge,
 ) -> Iterator[dict[str, Any]]:
     """Yield the results of each data set, and a total if there are several data sets.
 
@@ -145,7 +159,9 @@ def checked(
             (old, new, first == second)
         )
     if len(groups) > 1:
-        groups[ALL] = [labels for group in groups.values() for labels in group]
+        groups[ALL_DATA_SETS] = [
+            labels for group in groups.values() for labels in group
+        ]
     for name, group in groups.items():
         decided = [
             (old, new) for old, new, _ in group if old is not None and new is not None

@@ -12,17 +12,17 @@ import math
 from collections.abc import Sequence
 from statistics import fmean
 
-from scoring.metrics import metrics_of
-from scoring.offline.evaluate import measured
-from scoring.stats.breakdown import class_intervals
-from scoring.stats.finding import Finding
+from scoring.metrics import build_metrics
+from scoring.offline.evaluate import measure_run
+from scoring.stats.breakdown import compute_intervals_by_class
+from scoring.stats.finding import DifferenceFinding
 from scoring.tools.builders.reading import make_refusal
 from tasks.types.base import OptionRefused, Options, Pairs, TaskType
 
-CLASS, OTHERS = "instances of the class", "other instances"
+CLASS_INSTANCES, OTHER_INSTANCES = "instances of the class", "other instances"
 
 
-def contrast(
+def contrast_class_with_others(
     task_type: TaskType,
     runs: Sequence[Pairs],
     *,
@@ -31,7 +31,7 @@ def contrast(
     metric: str,
     dimension: str,
     label: str,
-) -> Finding:
+) -> DifferenceFinding:
     """Return the value of the metric on the class minus the value on all other
     instances.
 
@@ -41,7 +41,7 @@ def contrast(
     """
     metrics = {
         one.name: one
-        for one in metrics_of(task_type, rules, options)
+        for one in build_metrics(task_type, rules, options)
         if one.is_decomposable
     }
     classes = {name for row in runs[0].features.get(dimension, ()) for name in row}
@@ -62,15 +62,16 @@ def contrast(
     sign = -1 if chosen.higher_is_better is False else 1
     found = []
     for pairs in runs:
-        own = measured([chosen], pairs)
+        own = measure_run([chosen], pairs)
         labels = [
-            (CLASS if label in row else OTHERS,) for row in pairs.features[dimension]
+            (CLASS_INSTANCES if label in row else OTHER_INSTANCES,)
+            for row in pairs.features[dimension]
         ]
-        intervals = class_intervals(
+        intervals = compute_intervals_by_class(
             [chosen], own.matrices, own.units, labels, own.clusters
         )
         sides = []
-        for side in (CLASS, OTHERS):
+        for side in (CLASS_INSTANCES, OTHER_INSTANCES):
             rows = [index for index, names in enumerate(labels) if side in names]
             value = float(
                 chosen.aggregate(own.matrices[chosen.statistic][rows].sum(axis=0))
@@ -85,6 +86,6 @@ def contrast(
         above = math.hypot(high - value, other - other_low)
         found.append((difference, difference - below, difference + above))
     mean, low, high = map(fmean, zip(*found, strict=True))
-    return Finding(
+    return DifferenceFinding(
         len(found), sum(difference > 0 for difference, *_ in found), mean, low, high
     )

@@ -21,26 +21,31 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import finite
-from scoring.stats.jackknife import ratio_interval
-from scoring.stats.people_and_labels import alpha
+from scoring.metrics.base import finite_or_none
+from scoring.stats.jackknife import compute_ratio_interval
+from scoring.stats.people_and_labels import compute_krippendorff_alpha
 from scoring.tools.builders.classes import draw_seeded_number
 from scoring.tools.builders.reading import make_refusal
 from tasks.types.citation_recommendation import (
-    CANDIDATES,
-    CONTEXTS,
+    CANDIDATES_FILE_NAME,
+    CONTEXTS_FILE_NAME,
     DIMENSIONS,
-    SAMPLED_FOR,
+    SAMPLED_DIMENSIONS_FIELD,
 )
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem, quoted, refuse
-from tasks.types.ranking.records import Rows, the_file
-from tasks.types.text import decoded, json_kind
+from tasks.types.problems import (
+    InputRefused,
+    Problem,
+    raise_if_any_problem_is_fatal,
+    shorten_quoted_line,
+)
+from tasks.types.ranking.records import ValidatedRecords, get_single_file_named
+from tasks.types.text import decode_utf8_or_windows_1252, describe_json_type
 
 #: The two questions about a whole context.
-SENTENCE, CITATION = "sentence", "citation"
-UNSEEN = ("citation_group", "h_index_group")
-COLUMNS = (
+SENTENCE_QUESTION, CITATION_QUESTION = "sentence", "citation"
+UNASKED_DIMENSIONS = ("citation_group", "h_index_group")
+SHEET_COLUMNS = (
     "id",
     "asked",
     "class",
@@ -52,17 +57,17 @@ COLUMNS = (
     "answer",
     "note",
 )
-ANSWERS: Mapping[str, bool] = {"yes": True, "y": True, "no": False, "n": False}
+TRUTH_BY_ANSWER: Mapping[str, bool] = {"yes": True, "y": True, "no": False, "n": False}
 #: A cell that begins with one of these texts would be a formula in a spreadsheet.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
 #: A question, as the id of a context, the question's name, and a class or “”.
-Asked = tuple[str, str, str]
+ContextQuestion = tuple[str, str, str]
 #: The rows of a sheet with their line numbers.
-Table = Sequence[tuple[int, Mapping[str, str]]]
+NumberedRows = Sequence[tuple[int, Mapping[str, str]]]
 
 
-def sampled(
+def sample_contexts(
     files: Sequence[InputFile], contexts: int, seed: int
 ) -> list[Mapping[str, Any]]:
     """Return a random sample of citation contexts from the gold. Raises InputRefused.
@@ -72,22 +77,28 @@ def sampled(
     """
     return nsmallest(
         contexts,
-        _rows(files),
+        _iterate_valid_contexts(files),
         key=lambda row: (draw_seeded_number(seed, str(row["id"])), str(row["id"])),
     )
 
 
-def known(files: Sequence[InputFile], tables: Iterable[Table]) -> set[Asked]:
+def collect_known_questions(
+    files: Sequence[InputFile], tables: Iterable[NumberedRows]
+) -> set[ContextQuestion]:
     wanted = {row["id"] for table in tables for _, row in table}
-    rows = (row for row in _rows(files) if _plain(str(row["id"])) in wanted)
+    rows = (
+        row
+        for row in _iterate_valid_contexts(files)
+        if _escape_formula(str(row["id"])) in wanted
+    )
     return {
-        (_plain(name), field, _plain(value))
+        (_escape_formula(name), field, _escape_formula(value))
         for row in rows
-        for name, field, value in _asked(row)
+        for name, field, value in _iterate_questions(row)
     }
 
 
-def write_sheet(
+def write_question_sheet(
     path: Path, contexts: Iterable[Mapping[str, Any]], titles: Mapping[str, str]
 ) -> int:
     count = 0
@@ -97,45 +108,54 @@ def write_sheet(
             delimiter="\t" if path.suffix == ".tsv" else ",",
             lineterminator="\r\n",
         )
-        writer.writerow(COLUMNS)
+        writer.writerow(SHEET_COLUMNS)
         for context in contexts:
             shown = [
                 str(context.get(key, ""))
                 for key in ("before", "sentence", "after", "marker")
             ]
             cited = "; ".join(
-                titles.get(name, name) for name in _names(context["cited_id"])
+                titles.get(name, name)
+                for name in _list_cited_names(context["cited_id"])
             )
-            for cells in _asked(context):
-                writer.writerow([*map(_plain, (*cells, *shown, cited)), "", ""])
+            for cells in _iterate_questions(context):
+                writer.writerow(
+                    [*map(_escape_formula, (*cells, *shown, cited)), "", ""]
+                )
                 count += 1
     return count
 
 
-def titles(
+def read_candidate_titles(
     files: Sequence[InputFile], contexts: Iterable[Mapping[str, Any]]
 ) -> dict[str, str]:
-    wanted = {name for context in contexts for name in _names(context["cited_id"])}
+    wanted = {
+        name for context in contexts for name in _list_cited_names(context["cited_id"])
+    }
     names: dict[str, str] = {}
     problems: list[Problem] = []
-    rows = Rows(the_file(files, CANDIDATES, "the candidates"), problems)
+    rows = ValidatedRecords(
+        get_single_file_named(files, CANDIDATES_FILE_NAME, "the candidates"), problems
+    )
     for row in rows:
         if (name := rows.name(row, "ref_id")) in wanted and name not in names:
             names[name] = str(row.get("raw") or row.get("title") or name)
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
     return names
 
 
-def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
+def parse_sheet_answers(
+    path: Path, table: NumberedRows, may_be: set[ContextQuestion]
+) -> dict[ContextQuestion, bool]:
     problems: list[Problem] = []
-    checks: dict[Asked, bool] = {}
+    checks: dict[ContextQuestion, bool] = {}
     for number, row in table:
         check = (row["id"], row["asked"], row["class"])
         answer = row["answer"].strip().casefold()
         if check not in may_be:
             message = f"the gold has no context “{row['id']}” with {row['asked']} “{row['class']}”"
             fault = (message, "a line of this gold's own sheet", row["id"])
-        elif answer and answer not in ANSWERS:
+        elif answer and answer not in TRUTH_BY_ANSWER:
             fault = (
                 f"the answer is “{row['answer'][:100]}”",
                 "yes, no, or nothing",
@@ -149,9 +169,9 @@ def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
             )
         else:
             if answer:
-                checks[check] = ANSWERS[answer]
+                checks[check] = TRUTH_BY_ANSWER[answer]
             continue
-        message, expected, quote = fault[0], fault[1], quoted(fault[2])
+        message, expected, quote = fault[0], fault[1], shorten_quoted_line(fault[2])
         problems.append(
             Problem(
                 file=str(path),
@@ -163,16 +183,16 @@ def answers(path: Path, table: Table, may_be: set[Asked]) -> dict[Asked, bool]:
         )
     if not checks and not problems:
         raise make_refusal("nothing is answered", path, "yes or no in “answer”")
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
     return checks
 
 
-def read_table(path: Path) -> Table:
+def read_filled_sheet(path: Path) -> NumberedRows:
     """Return the rows of a filled-in sheet with their line numbers. The function
     detects the delimiter of the sheet. Raises InputRefused.
     """
     try:
-        text = decoded(path.read_bytes())
+        text = decode_utf8_or_windows_1252(path.read_bytes())
     except OSError as fault:
         raise make_refusal(
             f"the sheet cannot be read: {fault.strerror}", path
@@ -187,7 +207,7 @@ def read_table(path: Path) -> Table:
             message = (
                 f"the sheet has no column {', '.join(f'“{name}”' for name in missing)}"
             )
-            expected = f"the columns {', '.join(COLUMNS)}"
+            expected = f"the columns {', '.join(SHEET_COLUMNS)}"
             raise InputRefused(
                 [Problem(file=str(path), line=1, message=message, expected=expected)]
             )
@@ -203,48 +223,50 @@ def read_table(path: Path) -> Table:
     return table
 
 
-def _rows(files: Sequence[InputFile]) -> Iterator[Mapping[str, Any]]:
+def _iterate_valid_contexts(files: Sequence[InputFile]) -> Iterator[Mapping[str, Any]]:
     problems: list[Problem] = []
-    rows = Rows(the_file(files, CONTEXTS, "the contexts"), problems)
+    rows = ValidatedRecords(
+        get_single_file_named(files, CONTEXTS_FILE_NAME, "the contexts"), problems
+    )
     for row in rows:
-        counts_in = row.get(SAMPLED_FOR, [])
+        counts_in = row.get(SAMPLED_DIMENSIONS_FIELD, [])
         if not isinstance(counts_in, list):
             rows.wrong(
-                f"“{SAMPLED_FOR}” is {json_kind(counts_in)}",
+                f"“{SAMPLED_DIMENSIONS_FIELD}” is {describe_json_type(counts_in)}",
                 "a list of names of classes",
             )
         elif (
             rows.name(row, "id") is not None and rows.names(row, "cited_id") is not None
         ):
             yield row
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
 
 
-def _asked(context: Mapping[str, Any]) -> Iterator[Asked]:
+def _iterate_questions(context: Mapping[str, Any]) -> Iterator[ContextQuestion]:
     name = str(context["id"])
-    yield name, SENTENCE, ""
-    yield name, CITATION, ""
-    counts_in = context.get(SAMPLED_FOR, DIMENSIONS)
+    yield name, SENTENCE_QUESTION, ""
+    yield name, CITATION_QUESTION, ""
+    counts_in = context.get(SAMPLED_DIMENSIONS_FIELD, DIMENSIONS)
     for dimension in DIMENSIONS:
         value = context.get(dimension)
         if (
             dimension in counts_in
             and value not in (None, "")
-            and dimension not in UNSEEN
+            and dimension not in UNASKED_DIMENSIONS
         ):
             yield name, dimension, str(value)
 
 
-def _names(cited: object) -> list[str]:
+def _list_cited_names(cited: object) -> list[str]:
     return [str(name) for name in cited] if isinstance(cited, list) else [str(cited)]
 
 
-def _plain(cell: str) -> str:
-    return f"'{cell}" if cell.startswith(_FORMULA) else cell
+def _escape_formula(cell: str) -> str:
+    return f"'{cell}" if cell.startswith(_FORMULA_PREFIXES) else cell
 
 
 @dataclass(frozen=True, kw_only=True)
-class Share:
+class ShareWithInterval:
     part: int
     of: int
     low: float | None
@@ -256,7 +278,7 @@ class Share:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "value": finite(self.value),
+            "value": finite_or_none(self.value),
             "low": self.low,
             "high": self.high,
             "n": self.of,
@@ -273,7 +295,7 @@ class Share:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class QuestionResult:
     """The results of one question that people answered about contexts.
 
     ``right`` is the fraction of answers according to which the context is right.
@@ -284,48 +306,57 @@ class Checked:
 
     asked: str
     contexts: int
-    right: Share
-    agreeing: Share
+    right: ShareWithInterval
+    agreeing: ShareWithInterval
     alpha: float
 
     def as_dict(self) -> dict[str, Any]:
         shares = {"right": self.right.as_dict(), "agreeing": self.agreeing.as_dict()}
-        return {**vars(self), **shares, "alpha": finite(self.alpha)}
+        return {**vars(self), **shares, "alpha": finite_or_none(self.alpha)}
 
 
-def checked(sheets: Sequence[Mapping[Asked, bool]]) -> Iterator[Checked]:
-    answers: dict[Asked, list[bool]] = defaultdict(list)
+def summarise_answers(
+    sheets: Sequence[Mapping[ContextQuestion, bool]],
+) -> Iterator[QuestionResult]:
+    answers: dict[ContextQuestion, list[bool]] = defaultdict(list)
     for sheet in sheets:
         for check, answer in sheet.items():
             answers[check].append(answer)
-    for name in (SENTENCE, CITATION, *DIMENSIONS):
+    for name in (SENTENCE_QUESTION, CITATION_QUESTION, *DIMENSIONS):
         if checks := {
             check: right for check, right in answers.items() if check[1] == name
         }:
-            yield _checked(name, checks)
-    yield _checked("all", answers)
+            yield _summarise_question(name, checks)
+    yield _summarise_question("all", answers)
 
 
-def _checked(name: str, answers: Mapping[Asked, Sequence[bool]]) -> Checked:
+def _summarise_question(
+    name: str, answers: Mapping[ContextQuestion, Sequence[bool]]
+) -> QuestionResult:
     right: dict[str, list[bool]] = defaultdict(list)
     agreeing: dict[str, list[bool]] = defaultdict(list)
     for (context, *_), marks in answers.items():
         right[context] += marks
         agreeing[context] += [one == other for one, other in combinations(marks, 2)]
-    shares = {"right": _share(right.values()), "agreeing": _share(agreeing.values())}
-    return Checked(
+    shares = {
+        "right": _compute_share(right.values()),
+        "agreeing": _compute_share(agreeing.values()),
+    }
+    return QuestionResult(
         asked=name,
         contexts=len(right),
         **shares,
-        alpha=alpha(list(answers.values()), "nominal"),
+        alpha=compute_krippendorff_alpha(list(answers.values()), "nominal"),
     )
 
 
-def _share(contexts: Iterable[Sequence[bool]]) -> Share:
+def _compute_share(contexts: Iterable[Sequence[bool]]) -> ShareWithInterval:
     units = [(sum(marks), len(marks)) for marks in contexts if marks]
     part, of = (sum(unit[place] for unit in units) for place in (0, 1))
-    low, high = ratio_interval(np.array(units, dtype=np.float64), (0.0, 1.0)) or (
+    low, high = compute_ratio_interval(
+        np.array(units, dtype=np.float64), (0.0, 1.0)
+    ) or (
         None,
         None,
     )
-    return Share(part=part, of=of, low=low, high=high)
+    return ShareWithInterval(part=part, of=of, low=low, high=high)

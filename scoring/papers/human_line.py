@@ -12,30 +12,34 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from scoring.offline.evaluate import Resampling, Scores, evaluate
-from scoring.offline.gold_key import PLAIN_KEY, GoldKey
-from scoring.offline.parts import Part, narrowed
+from scoring.offline.evaluate import IntervalSettings, RunScores, evaluate_pairs
+from scoring.offline.gold_key import DEFAULT_GOLD_KEY, GoldKey
+from scoring.offline.parts import SplitPart, select_pairs
 from scoring.tools.baselines.clsumm import (
-    AnyTopic,
+    TopicOfAnyTask,
     list_annotators,
     select_multiply_annotated_topics,
 )
 from tasks.types import Options, Pairs, Split, TaskType
-from tasks.types.clsumm.citances import has_reference
-from tasks.types.clsumm.runs import Run
-from tasks.types.clsumm.summaries import SummaryRun, SummaryTopic, SystemSummary
+from tasks.types.clsumm.citances import has_reference_sentence
+from tasks.types.clsumm.runs import CitanceRun
+from tasks.types.clsumm.summaries import (
+    SummaryTopic,
+    SystemSummariesByTopic,
+    SystemSummary,
+)
 from tasks.types.problems import InputRefused, Problem
 
 #: In breakdowns of human performance, the classes of this dimension are annotators.
-ANSWERED_BY = "answered_by"
-AGAINST = "against:other-annotators"
+ANSWERED_BY_FEATURE = "answered_by"
+AGAINST_OTHERS_PARAMETER = "against:other-annotators"
 
 
 @dataclass(frozen=True)
-class HumanLine:
+class AnnotatorScores:
     annotator: str
-    against_others: Scores
-    against_all: Scores
+    against_others: RunScores
+    against_all: RunScores
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -51,31 +55,33 @@ class HumanLine:
         }
 
 
-def human_lines(
+def score_each_annotator(
     task_type: TaskType,
     split: Split,
     *,
     rules: str,
     options: Options,
-    resampling: Resampling,
-) -> list[HumanLine]:
+    resampling: IntervalSettings,
+) -> list[AnnotatorScores]:
     """Return the scores of all annotators together, followed by the scores of each
     annotator. The list is empty unless at least one topic has two annotators.
 
     The scores of an annotator cover only the topics that this person annotated. The
     rule set parses the answers of an annotator like those of a run.
     """
-    names = _names(split)
+    names = _list_annotators(split)
 
-    def scored(chosen: Sequence[str], *, with_own: bool) -> Scores:
+    def score_annotators(chosen: Sequence[str], *, with_own: bool) -> RunScores:
         by_name = (
-            _parts(task_type, split, name, rules, options, with_own=with_own)
+            _pair_with_other_annotators(
+                task_type, split, name, rules, options, with_own=with_own
+            )
             for name in chosen
         )
         parts = list(chain.from_iterable(by_name))
-        return evaluate(
+        return evaluate_pairs(
             task_type,
-            _joined(parts),
+            _join_pairs(parts),
             rules=rules,
             options=options,
             gold=split.digest,
@@ -88,22 +94,24 @@ def human_lines(
     for chosen in (names, *([name] for name in names)):
         name, others = (
             "" if len(chosen) > 1 else chosen[0],
-            scored(chosen, with_own=False),
+            score_annotators(chosen, with_own=False),
         )
-        lines.append(HumanLine(name, others, scored(chosen, with_own=True)))
+        lines.append(
+            AnnotatorScores(name, others, score_annotators(chosen, with_own=True))
+        )
     return lines
 
 
-def as_one_run(
+def score_annotators_as_one_run(
     task_type: TaskType,
     split: Split,
     *,
     rules: str,
     options: Options,
-    resampling: Resampling,
-    part: Part | None = None,
-    key: GoldKey = PLAIN_KEY,
-) -> tuple[Scores, Pairs]:
+    resampling: IntervalSettings,
+    part: SplitPart | None = None,
+    key: GoldKey = DEFAULT_GOLD_KEY,
+) -> tuple[RunScores, Pairs]:
     """Score each annotator against all other annotators. Return scores in the same form
     as for a run, with one class per annotator.
 
@@ -111,50 +119,56 @@ def as_one_run(
     signatures of the scores name the references that were used. Raises InputRefused
     unless at least one topic has two annotators.
     """
-    if not (names := _names(split)):
+    if not (names := _list_annotators(split)):
         raise InputRefused(
             [Problem(message="no topic of this gold has two annotators")]
         )
     by_name = {
-        name: _parts(task_type, split, name, rules, options, with_own=False)
+        name: _pair_with_other_annotators(
+            task_type, split, name, rules, options, with_own=False
+        )
         for name in names
     }
-    joined = _joined([part for parts in by_name.values() for part in parts])
+    joined = _join_pairs([part for parts in by_name.values() for part in parts])
     answered_by = [
         (name,) for name, parts in by_name.items() for part in parts for _ in part.gold
     ]
-    pairs = replace(joined, features={**joined.features, ANSWERED_BY: answered_by})
+    pairs = replace(
+        joined, features={**joined.features, ANSWERED_BY_FEATURE: answered_by}
+    )
     rows = None
     if part is not None:
-        nothing: Run | SummaryRun = (
-            {} if isinstance(split.content[0], SummaryTopic) else Run((), frozenset())
+        nothing: CitanceRun | SystemSummariesByTopic = (
+            {}
+            if isinstance(split.content[0], SummaryTopic)
+            else CitanceRun((), frozenset())
         )
-        whole = task_type.pairs_of(split, nothing, task_type.default_rules, options)
+        whole = task_type.pairs_of(split, nothing, task_type.default_rule_set, options)
         rows = part.rows(task_type, pairs, whole)
-    scores = evaluate(
+    scores = evaluate_pairs(
         task_type,
         pairs,
         rules=rules,
         options=options,
-        gold=key.digest_of(split),
+        gold=key.compute_gold_digest(split),
         reading=key.reading,
         resampling=resampling,
         part=str(part or ""),
         rows=rows,
     )
     named = (
-        (name, value, f"{value.signature}|{AGAINST}")
+        (name, value, f"{value.signature}|{AGAINST_OTHERS_PARAMETER}")
         for name, value in scores.metrics.items()
     )
     signed = {
         name: replace(value, signature=signature) for name, value, signature in named
     }
-    return replace(scores, metrics=signed), pairs if rows is None else narrowed(
+    return replace(scores, metrics=signed), pairs if rows is None else select_pairs(
         pairs, rows
     )
 
 
-def _names(split: Split) -> list[str]:
+def _list_annotators(split: Split) -> list[str]:
     return list(
         dict.fromkeys(
             name
@@ -164,7 +178,7 @@ def _names(split: Split) -> list[str]:
     )
 
 
-def _parts(
+def _pair_with_other_annotators(
     task_type: TaskType,
     split: Split,
     name: str,
@@ -177,12 +191,12 @@ def _parts(
     for topic in select_multiply_annotated_topics(split):
         if name not in list_annotators(topic):
             continue
-        gold: AnyTopic = topic
-        run: Run | SummaryRun
+        gold: TopicOfAnyTask = topic
+        run: CitanceRun | SystemSummariesByTopic
         if isinstance(topic, SummaryTopic):
             human = next(
                 summary
-                for summary in topic.of_kind("human")
+                for summary in topic.list_reference_texts_of_kind("human")
                 if summary.annotator == name
             )
             run = {
@@ -199,9 +213,9 @@ def _parts(
         else:
             file = next(file for file in topic.files if file.annotator == name)
             citances = tuple(
-                citance for citance in file.citances if has_reference(citance)
+                citance for citance in file.citances if has_reference_sentence(citance)
             )
-            run = Run(citances, frozenset([topic.name]))
+            run = CitanceRun(citances, frozenset([topic.name]))
             files = tuple(file for file in topic.files if file.annotator != name)
             gold = topic if with_own else replace(topic, files=files)
         parts.append(
@@ -210,22 +224,22 @@ def _parts(
     return parts
 
 
-def _joined(parts: Sequence[Pairs]) -> Pairs:
+def _join_pairs(parts: Sequence[Pairs]) -> Pairs:
     numbers: dict[tuple[int, int], int] = {}
 
-    def in_own_file(row: Any, part: int) -> Any:
+    def number_file_of_row(row: Any, part: int) -> Any:
         if not hasattr(row, "file"):
             return row
         return replace(row, file=numbers.setdefault((part, row.file), len(numbers)))
 
     return Pairs(
         gold=[
-            in_own_file(row, number)
+            number_file_of_row(row, number)
             for number, part in enumerate(parts)
             for row in part.gold
         ],
         answers=[
-            in_own_file(row, number)
+            number_file_of_row(row, number)
             for number, part in enumerate(parts)
             for row in part.answers
         ],

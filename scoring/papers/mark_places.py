@@ -11,46 +11,52 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from scoring.metrics.answers import Cvcp, normalised
-from scoring.metrics.entailment import Judge, Pair, passage_text
+from scoring.metrics.answers import Cvcp, normalise_answer
+from scoring.metrics.entailment import EntailmentJudge, EntailmentPair, format_passage
 from scoring.tools.baselines.positional import (
     compute_word_share,
     insert_marks_before_stop,
     remove_citation_marks,
 )
 from tasks.types.base import CORRECTED, Options
-from tasks.types.positional_citations.questions import CitedSentence, Question
+from tasks.types.positional_citations.questions import (
+    CitedSentenceRow,
+    QuestionWithPassages,
+)
 from tasks.types.positional_citations.sentences import (
-    MARK,
-    by_rules,
-    positions,
-    with_marks_moved,
+    CITATION_MARK_PATTERN,
+    compute_mark_positions,
+    move_leading_marks_to_previous,
+    split_sentences_by_rules,
 )
 
 #: A passage is cited only if it contains at least this fraction of a sentence's words.
-ENOUGH = 0.5
+MIN_WORD_SHARE = 0.5
 
 #: A function that returns the passages to cite for a sentence without marks.
-Marking = Callable[[str, Question], Sequence[int]]
+MarkChooser = Callable[[str, QuestionWithPassages], Sequence[int]]
 
 
 def sentences(output: str) -> list[str]:
-    return with_marks_moved(by_rules(output))
+    return move_leading_marks_to_previous(split_sentences_by_rules(output))
 
 
-def at_sentence_ends(output: str) -> str:
+def move_marks_to_sentence_ends(output: str) -> str:
     """Return the answer with all citation marks of a sentence after its last word, each
     mark once.
     """
     return " ".join(
         insert_marks_before_stop(
-            remove_citation_marks(text), dict.fromkeys(MARK.findall(text))
+            remove_citation_marks(text),
+            dict.fromkeys(CITATION_MARK_PATTERN.findall(text)),
         )
         for text in sentences(output)
     )
 
 
-def marked_anew(output: str, question: Question, marking: Marking) -> str:
+def replace_marks(
+    output: str, question: QuestionWithPassages, marking: MarkChooser
+) -> str:
     texts = filter(None, map(remove_citation_marks, sentences(output)))
     return " ".join(
         insert_marks_before_stop(
@@ -60,35 +66,38 @@ def marked_anew(output: str, question: Question, marking: Marking) -> str:
     )
 
 
-def by_overlap(sentence: str, question: Question) -> list[int]:
+def choose_mark_by_overlap(sentence: str, question: QuestionWithPassages) -> list[int]:
     """Return the passage that contains most of the sentence's words, and the first such
     passage in case of a tie.
 
     Return no passage if no passage contains at least half of the sentence's words.
     """
-    words = set(normalised(sentence).split())
+    words = set(normalise_answer(sentence).split())
     shares = [compute_word_share(words, passage) for passage in question.passages]
     best = max(shares, default=0.0)
-    return [shares.index(best) + 1] if best >= ENOUGH else []
+    return [shares.index(best) + 1] if best >= MIN_WORD_SHARE else []
 
 
-def by_labels(judge: Judge) -> Marking:
+def make_label_mark_chooser(judge: EntailmentJudge) -> MarkChooser:
     """Return a function that cites every passage that entails the sentence according to
     the judge's labels.
     """
 
-    def marking(sentence: str, question: Question) -> list[int]:
-        pairs = [Pair(passage_text(passage), sentence) for passage in question.passages]
+    def choose_marks(sentence: str, question: QuestionWithPassages) -> list[int]:
+        pairs = [
+            EntailmentPair(format_passage(passage), sentence)
+            for passage in question.passages
+        ]
         return [
             position
             for position, label in enumerate(judge.decide(pairs), start=1)
             if label
         ]
 
-    return marking
+    return choose_marks
 
 
-def mixtures(
+def score_mixtures(
     outputs: Mapping[str, str], *, steps: int, seed: int, options: Options
 ) -> Iterator[dict[str, float]]:
     """Yield the scores of mixtures of original answers and answers whose citation marks
@@ -101,7 +110,7 @@ def mixtures(
     drawn = [
         names[place] for place in np.random.default_rng(seed).permutation(len(names))
     ]
-    ends = {name: at_sentence_ends(outputs[name]) for name in names}
+    ends = {name: move_marks_to_sentence_ends(outputs[name]) for name in names}
     for step in range(steps + 1):
         drawn_first = set(drawn[: round(step / steps * len(drawn))])
         mixed = {
@@ -109,10 +118,13 @@ def mixtures(
         }
         parts = []
         for name, output in mixed.items():
-            question = Question(name, "", "", ())
-            for text in filter(MARK.search, sentences(output)):
-                cited = CitedSentence(
-                    question=question, features={}, text=text, positions=positions(text)
+            question = QuestionWithPassages(name, "", "", ())
+            for text in filter(CITATION_MARK_PATTERN.search, sentences(output)):
+                cited = CitedSentenceRow(
+                    question=question,
+                    features={},
+                    text=text,
+                    positions=compute_mark_positions(text),
                 )
                 parts.append(cited)
         yield {
@@ -121,13 +133,13 @@ def mixtures(
                 {part.question.id for part in parts if part.positions.is_positional}
             ),
             "answers": len(mixed),
-            "cvcp": _cvcp(parts, options, is_pooled=False),
-            "pooled": _cvcp(parts, options, is_pooled=True),
+            "cvcp": _compute_cvcp(parts, options, is_pooled=False),
+            "pooled": _compute_cvcp(parts, options, is_pooled=True),
         }
 
 
-def _cvcp(
-    parts: Sequence[CitedSentence], options: Options, *, is_pooled: bool
+def _compute_cvcp(
+    parts: Sequence[CitedSentenceRow], options: Options, *, is_pooled: bool
 ) -> float:
     metric = Cvcp("cvcp", CORRECTED, options=options, is_pooled=is_pooled)
     return float(

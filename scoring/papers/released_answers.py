@@ -13,33 +13,35 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scoring.offline.arguments import write_lines
-from tasks.types.files import open_input
+from scoring.offline.arguments import write_json_lines
+from tasks.types.files import open_input_files
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import InputRefused, Problem
-from tasks.types.text import json_kind
+from tasks.types.text import describe_json_type
 
 #: Fields of a question that are copied from the program's output to the gold.
 GOLD = ("question", "docs", "qa_pairs", "annotations", "answer", "answers", "claims")
 #: Fields that may contain the id of a question in ALCE, in order of precedence.
-IDS = ("id", "sample_id")
+ID_FIELDS = ("id", "sample_id")
 #: The end marker of chat models, which ALCE removes before it scores answers.
-END_MARK = "<|im_end|>"
+END_OF_ANSWER_MARK = "<|im_end|>"
 
 
-def convert(path: Path, *, gold: Path, run: Path) -> int:
+def convert_released_answers(path: Path, *, gold: Path, run: Path) -> int:
     """Write the questions to a file with gold, and the programs' answers to a file with
     a run. Return the number of questions in the file. Raises InputRefused.
     """
-    items = _items(path)
-    names = [_name(item, position) for position, item in enumerate(items, start=1)]
+    items = _read_items(path)
+    names = [
+        _find_item_name(item, position) for position, item in enumerate(items, start=1)
+    ]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise _refused(
+        raise _make_refusal(
             path, f"the id “{twice[0]}” is there twice", "an id for each question"
         )
     questions = zip(names, items, strict=True)
-    write_lines(
+    write_json_lines(
         gold,
         (
             {
@@ -50,51 +52,53 @@ def convert(path: Path, *, gold: Path, run: Path) -> int:
         ),
     )
     answers = zip(names, items, strict=True)
-    return write_lines(
+    return write_json_lines(
         run,
         (
-            {"id": name, "output": item["output"].replace(END_MARK, "")}
+            {"id": name, "output": item["output"].replace(END_OF_ANSWER_MARK, "")}
             for name, item in answers
         ),
     )
 
 
-def _items(path: Path) -> list[Mapping[str, Any]]:
-    file, *further = open_input(path)
+def _read_items(path: Path) -> list[Mapping[str, Any]]:
+    file, *further = open_input_files(path)
     if further:
-        raise _refused(path, f"holds {len(further) + 1} files", "one output file")
+        raise _make_refusal(path, f"holds {len(further) + 1} files", "one output file")
     try:
         content = read_json(file.read())
     except ValueError as fault:
-        raise _refused(path, f"is not JSON: {fault}", "an output file") from fault
+        raise _make_refusal(path, f"is not JSON: {fault}", "an output file") from fault
     items = content.get("data") if isinstance(content, dict) else content
     if not isinstance(items, list) or not items:
-        raise _refused(
+        raise _make_refusal(
             path,
-            f"holds {json_kind(content)}",
+            f"holds {describe_json_type(content)}",
             "a list of questions with “output”, or an object with such a list as “data”",
         )
     for position, item in enumerate(items, start=1):
-        _check(path, position, item)
+        _check_item(path, position, item)
     return items
 
 
-def _check(path: Path, place: int, item: Any) -> None:
+def _check_item(path: Path, place: int, item: Any) -> None:
     kinds = {"question": str, "docs": list, "output": str}
     for key, kind in kinds.items():
         value = item.get(key) if isinstance(item, dict) else None
         if not isinstance(value, kind):
-            found = json_kind(value) if value is not None else "missing"
-            raise _refused(
-                path, f"question {place}: “{key}” is {found}", json_kind(kind())
+            found = describe_json_type(value) if value is not None else "missing"
+            raise _make_refusal(
+                path,
+                f"question {place}: “{key}” is {found}",
+                describe_json_type(kind()),
             )
 
 
-def _name(item: Mapping[str, Any], place: int) -> str:
+def _find_item_name(item: Mapping[str, Any], place: int) -> str:
     return next(
-        (str(item[key]) for key in IDS if item.get(key) is not None), str(place)
+        (str(item[key]) for key in ID_FIELDS if item.get(key) is not None), str(place)
     )
 
 
-def _refused(path: Path, message: str, expected: str) -> InputRefused:
+def _make_refusal(path: Path, message: str, expected: str) -> InputRefused:
     return InputRefused([Problem(file=path.name, message=message, expected=expected)])

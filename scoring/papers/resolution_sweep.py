@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from scoring.offline.arguments import markdown_table
+from scoring.offline.arguments import format_markdown_table
 from scoring.tools.baselines import resolution
 from scoring.tools.builders.parts import SINGLE_PROCESS, read_corpus
 from scoring.tools.builders.resolution import (
@@ -20,17 +20,19 @@ from scoring.tools.builders.resolution import (
 )
 from scoring.tools.builders.store import SQL
 
-Query = resolution.WordWindow | resolution.SentenceWindow
-Cells = Mapping[tuple[resolution.Method, Query], Sequence[bool]]
+QueryWindow = resolution.WordWindow | resolution.SentenceWindow
+HitsByMethodAndWindow = Mapping[
+    tuple[resolution.RepresentationMethod, QueryWindow], Sequence[bool]
+]
 
 
-def sweep(
+def sweep_methods_and_windows(
     corpus: Path,
     rules: ResolutionRules,
     *,
     form: str = "auto",
     progress: Callable[[str], None] = lambda step: None,
-) -> tuple[Cells, dict[str, Any]]:
+) -> tuple[HitsByMethodAndWindow, dict[str, Any]]:
     """Rank the references of every tested paper with every method, and measure the
     success. All papers of the collection are held in memory.
 
@@ -58,7 +60,7 @@ def sweep(
             for row in store.rows(SQL["resolution_sweep: documents"])
         )
         documents = {
-            name: resolution.Document.of(row, inlinks.get(name, ()))
+            name: resolution.CandidateDocument.of(row, inlinks.get(name, ()))
             for name, row in rows
         }
         for row in store.rows(SQL["resolution_sweep: candidates"]):
@@ -100,11 +102,13 @@ def sweep(
     return cells, facts | {"cited_elsewhere": sum(elsewhere) / (len(elsewhere) or 1)}
 
 
-def _accuracy(cell: Sequence[bool]) -> float:
+def _compute_accuracy(cell: Sequence[bool]) -> float:
     return fmean(cell) if cell else float("nan")
 
 
-def as_data(cells: Cells, facts: Mapping[str, Any]) -> dict[str, Any]:
+def convert_to_table_rows(
+    cells: HitsByMethodAndWindow, facts: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the accuracy for each method and window as a row in the format of
     published tables.
     """
@@ -117,11 +121,15 @@ def as_data(cells: Cells, facts: Mapping[str, Any]) -> dict[str, Any]:
         }
         if isinstance(window, resolution.WordWindow):
             row |= {"window_left": window.left, "window_right": window.right}
-        rows.append(row | {"values": {"success@n": _accuracy(cell)}, "n": len(cell)})
+        rows.append(
+            row | {"values": {"success@n": _compute_accuracy(cell)}, "n": len(cell)}
+        )
     return {**facts, "rows": rows}
 
 
-def as_markdown(cells: Cells, facts: Mapping[str, Any]) -> Iterator[str]:
+def format_accuracy_table(
+    cells: HitsByMethodAndWindow, facts: Mapping[str, Any]
+) -> Iterator[str]:
     """Yield the lines of a table with a row for each method and a column for each
     window. The table highlights the best methods of each family of methods.
     """
@@ -133,8 +141,8 @@ def as_markdown(cells: Cells, facts: Mapping[str, Any]) -> Iterator[str]:
     best: dict[str, float] = {}
     lines: dict[tuple[str, str], list[float]] = defaultdict(list)
     for (method, _), cell in cells.items():
-        best[method.family] = max(best.get(method.family, 0.0), _accuracy(cell))
-        lines[method.family, method.name].append(_accuracy(cell))
+        best[method.family] = max(best.get(method.family, 0.0), _compute_accuracy(cell))
+        lines[method.family, method.name].append(_compute_accuracy(cell))
     rows = []
     for (family, name), values in lines.items():
         rows.append(
@@ -146,4 +154,4 @@ def as_markdown(cells: Cells, facts: Mapping[str, Any]) -> Iterator[str]:
                 ),
             )
         )
-    yield from markdown_table(("method", *windows), rows, in_numbers=True)
+    yield from format_markdown_table(("method", *windows), rows, in_numbers=True)

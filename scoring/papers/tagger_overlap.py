@@ -4,14 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from scoring.tools.baselines.tfidf import words
-from tasks.types.citation_text.instances import Instance
+from scoring.tools.baselines.tfidf import split_into_ascii_words
+from tasks.types.citation_text.instances import CitationTextInstance
 
-Run = tuple[str, ...]
+TokenRun = tuple[str, ...]
 
 
-def overlaps(
-    sentences: Sequence[str], instances: Sequence[Instance], *, length: int
+def count_overlaps(
+    sentences: Sequence[str], instances: Sequence[CitationTextInstance], *, length: int
 ) -> Iterator[dict[str, Any]]:
     """For each data set, yield the number of texts that share a sequence of ``length``
     words with a training sentence.
@@ -22,11 +22,11 @@ def overlaps(
     sequence or occur as a whole. Duplicate training sentences are counted once, and
     sentences with fewer than ``length`` words are ignored.
     """
-    runs = (tuple(words(text)) for text in sentences)
+    runs = (tuple(split_into_ascii_words(text)) for text in sentences)
     trained = list(dict.fromkeys(run for run in runs if len(run) >= length))
-    having: dict[Run, list[int]] = defaultdict(list)
+    having: dict[TokenRun, list[int]] = defaultdict(list)
     for number, sentence in enumerate(trained):
-        for run in set(_runs(sentence, length)):
+        for run in set(_iterate_token_runs(sentence, length)):
             having[run].append(number)
     targets: dict[str, list[str]] = defaultdict(list)
     for instance in instances:
@@ -35,11 +35,11 @@ def overlaps(
         shared, whole = set[int](), set[int]()
         sharing = holding = 0
         for text in texts:
-            target = tuple(words(text))
+            target = tuple(split_into_ascii_words(text))
             joined = f" {' '.join(target)} "
             sharing_now = {
                 number
-                for run in _runs(target, length)
+                for run in _iterate_token_runs(target, length)
                 for number in having.get(run, ())
             }
             held_now = {
@@ -60,5 +60,5 @@ def overlaps(
         yield {"dataset": dataset, **of_texts, "sentences": len(trained), **found}
 
 
-def _runs(text: Run, length: int) -> Iterator[Run]:
+def _iterate_token_runs(text: TokenRun, length: int) -> Iterator[TokenRun]:
     return (text[start : start + length] for start in range(len(text) - length + 1))

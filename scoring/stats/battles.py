@@ -25,31 +25,31 @@ from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, quotient
 from scoring.stats.jackknife import (
-    MIN_UNITS,
-    NO_ENDS,
-    Range,
-    as_bounds,
-    difference_bounds,
-    jackknife_error,
-    ratio_interval,
-    score_bounds,
+    MIN_INFLUENTIAL_UNITS,
+    UNBOUNDED_RANGE,
+    ValueRange,
+    compute_difference_bounds,
+    compute_jackknife_error,
+    compute_ratio_interval,
+    compute_score_bounds,
+    convert_to_optional_bounds,
 )
-from scoring.stats.people_and_labels import alpha
-from scoring.stats.resampling import LEVEL, Bounds
+from scoring.stats.people_and_labels import compute_krippendorff_alpha
+from scoring.stats.resampling import CONFIDENCE_LEVEL, IntervalBounds
 
 Integers = NDArray[np.int_]
-LEFT, RIGHT, TIE = LABELS = ("left", "right", "tie")
+LEFT_LABEL, RIGHT_LABEL, TIE_LABEL = BATTLE_LABELS = ("left", "right", "tie")
 #: Number of wins of the left system for each label of a battle.
-WON = {LEFT: 1.0, RIGHT: 0.0, TIE: 0.5}
-#: Newton's method stops at steps below ``PRECISION`` in log strengths.
-#: Newton's method also stops after ``MAX_STEPS`` steps.
-PRECISION, MAX_STEPS = 1e-12, 200
+LEFT_WINS_BY_LABEL = {LEFT_LABEL: 1.0, RIGHT_LABEL: 0.0, TIE_LABEL: 0.5}
+#: Newton's method stops at steps below ``NEWTON_TOLERANCE`` in log strengths.
+#: Newton's method also stops after ``MAX_NEWTON_STEPS`` steps.
+NEWTON_TOLERANCE, MAX_NEWTON_STEPS = 1e-12, 200
 #: Tables of wins that are in memory at once have at most this many cells.
 #: Fitting strengths needs about ten times the memory of the win tables.
-MAX_CELLS = 1 << 18
+MAX_WIN_CELLS_IN_MEMORY = 1 << 18
 #: Maximum step of one iteration of Newton's method, in log strengths.
-MAX_STEP = 2.0
-SHARES: Range = (0.0, 1.0)
+MAX_NEWTON_STEP_SIZE = 2.0
+SHARE_RANGE: ValueRange = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -66,18 +66,18 @@ class Battle:
 
 
 @dataclass(frozen=True)
-class Share:
+class ShareWithInterval:
     """A share of ``n`` items, with an interval. ``value`` is the share, or NaN if ``n``
     is 0. ``bounds`` is the interval of the share, or None without an interval.
     """
 
     value: float
-    bounds: Bounds | None
+    bounds: IntervalBounds | None
     n: int
 
 
 @dataclass(frozen=True)
-class Standing:
+class BattleStanding:
     """The results of one system in battles. The results are the centred log strength
     (NaN if strengths are not finite), the share of wins, intervals of both, and the
     best and worst rank that pairwise tests do not exclude.
@@ -85,46 +85,46 @@ class Standing:
 
     system: str
     strength: float
-    strength_bounds: Bounds | None
+    strength_bounds: IntervalBounds | None
     share: float
-    share_bounds: Bounds | None
+    share_bounds: IntervalBounds | None
     rank: int
     first: int
     last: int
 
 
 @dataclass(frozen=True)
-class Agreement:
+class JudgeAgreement:
     """The agreement of judges who compared the same two systems on the same topic.
     ``share`` is the share of equal labels over all pairs of judges. ``by_judges``
     contains the share of equal labels for each pair of judges. ``alpha`` is
     Krippendorff's alpha, or NaN if alpha is undefined.
     """
 
-    share: Share
+    share: ShareWithInterval
     alpha: float
-    by_judges: Mapping[tuple[str, str], Share]
+    by_judges: Mapping[tuple[str, str], ShareWithInterval]
 
 
 @dataclass(frozen=True)
-class Board:
+class BattleResults:
     """The results of all systems in battles. ``by_strength`` is False if systems are
     sorted by shares of wins. ``matrix`` of shape (k, k) contains the share of wins of
     the row's system against the column's system, or NaN without a battle.
     """
 
-    standings: Sequence[Standing]
+    standings: Sequence[BattleStanding]
     by_strength: bool
     systems: Sequence[str]
     matrix: Floats
-    left: Share
-    agreement: Agreement | None
+    left: ShareWithInterval
+    agreement: JudgeAgreement | None
     battles: int
     topics: int
 
 
 @dataclass(frozen=True)
-class Wins:
+class WinCounts:
     """The numbers of wins between k systems on t topics, as a sparse table. The c cells
     with a battle are sorted by topic. ``topics``, ``winners`` and ``losers`` (c,) are
     indices, and ``counts`` (c,) are numbers of wins.
@@ -142,9 +142,9 @@ class Wins:
         """Return an array (k, k) with the wins of the row's system over the column's
         system on all topics.
         """
-        return self._wins_matrix(slice(None))
+        return self._build_wins_matrix(slice(None))
 
-    def _wins_matrix(self, cells: slice) -> Floats:
+    def _build_wins_matrix(self, cells: slice) -> Floats:
         wins = np.zeros((self.size, self.size))
         places = self.winners[cells], self.losers[cells]
         np.add.at(wins, places, self.counts[cells])
@@ -152,19 +152,21 @@ class Wins:
 
     def left_out(self) -> Iterator[Floats]:
         """For each topic, yield a table (k, k) with the wins on all other topics, in
-        blocks (…, k, k). A block of tables has at most ``MAX_CELLS`` cells.
+        blocks (…, k, k). A block of tables has at most ``MAX_WIN_CELLS_IN_MEMORY`` cells.
         """
-        at_once = max(1, MAX_CELLS // max(1, self.size**2))
+        at_once = max(1, MAX_WIN_CELLS_IN_MEMORY // max(1, self.size**2))
         ends = np.searchsorted(self.topics, np.arange(self.number_of_topics + 1))
         for start in range(0, self.number_of_topics, at_once):
             stop = min(start + at_once, self.number_of_topics)
             cells = [
                 slice(ends[place], ends[place + 1]) for place in range(start, stop)
             ]
-            yield np.stack([self.total - self._wins_matrix(cell) for cell in cells])
+            yield np.stack(
+                [self.total - self._build_wins_matrix(cell) for cell in cells]
+            )
 
 
-def wins_of(battles: Sequence[Battle], systems: Sequence[str]) -> Wins:
+def count_wins(battles: Sequence[Battle], systems: Sequence[str]) -> WinCounts:
     """Return the numbers of wins between the systems in battles. The topics of the
     result are sorted by name.
     """
@@ -175,10 +177,10 @@ def wins_of(battles: Sequence[Battle], systems: Sequence[str]) -> Wins:
     counts: defaultdict[tuple[int, int, int], float] = defaultdict(float)
     for own in battles:
         topic, left, right = topics[own.topic], places[own.left], places[own.right]
-        counts[topic, left, right] += WON[own.label]
-        counts[topic, right, left] += 1 - WON[own.label]
+        counts[topic, left, right] += LEFT_WINS_BY_LABEL[own.label]
+        counts[topic, right, left] += 1 - LEFT_WINS_BY_LABEL[own.label]
     cells = np.array(sorted(counts), dtype=int).reshape(-1, 3)
-    return Wins(
+    return WinCounts(
         len(systems),
         len(topics),
         cells[:, 0],
@@ -200,7 +202,7 @@ def is_strongly_connected(wins: Floats) -> Floats:
     return np.asarray(reached.all(axis=(-2, -1)))
 
 
-def strengths(wins: Floats) -> Floats:
+def fit_log_strengths(wins: Floats) -> Floats:
     """Return the maximum likelihood estimates of centred log strengths, an array (…,
     k), from (…, k, k) numbers of wins.
 
@@ -211,14 +213,14 @@ def strengths(wins: Floats) -> Floats:
     fitted = np.full((len(flat), size), np.nan)
     finite = is_strongly_connected(flat)
     places = np.flatnonzero(finite) if size else ()
-    at_once = max(1, MAX_CELLS // max(1, size**2))
+    at_once = max(1, MAX_WIN_CELLS_IN_MEMORY // max(1, size**2))
     for start in range(0, len(places), at_once):
         some = places[start : start + at_once]
-        fitted[some] = _fit_strengths(flat[some])
+        fitted[some] = _fit_connected_strengths(flat[some])
     return fitted.reshape(*wins.shape[:-2], size)
 
 
-def _fit_strengths(wins: Floats) -> Floats:
+def _fit_connected_strengths(wins: Floats) -> Floats:
     """Return an array (n, k) of log strengths from (n, k, k) numbers of wins. Newton's
     method maximises the concave log-likelihood.
     """
@@ -226,7 +228,7 @@ def _fit_strengths(wins: Floats) -> Floats:
     won, size = wins.sum(axis=-1), wins.shape[-1]
     theta = np.zeros(won.shape)
     moving, diagonal = np.arange(len(wins)), np.arange(size)
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         own, played = theta[moving], games[moving]
         chance = 1 / (1 + np.exp(own[:, None, :] - own[:, :, None]))
         played *= chance
@@ -238,16 +240,16 @@ def _fit_strengths(wins: Floats) -> Floats:
         step = np.linalg.solve(played + 1 / size, gradient[..., None])[..., 0]
         largest = np.abs(step).max(axis=-1, keepdims=True)
         theta[moving] += step * np.minimum(
-            1.0, MAX_STEP / np.maximum(largest, MAX_STEP)
+            1.0, MAX_NEWTON_STEP_SIZE / np.maximum(largest, MAX_NEWTON_STEP_SIZE)
         )
         # The iteration stops separately for each table, so tables are independent.
-        moving = moving[largest[:, 0] >= PRECISION]
+        moving = moving[largest[:, 0] >= NEWTON_TOLERANCE]
         if not len(moving):
             break
     return np.asarray(theta - theta.mean(axis=-1, keepdims=True))
 
 
-def shares_of_wins(wins: Floats) -> Floats:
+def compute_win_shares(wins: Floats) -> Floats:
     """Return an array (…, k) with each system's share of wins among its own battles, or
     NaN without a battle.
     """
@@ -255,23 +257,31 @@ def shares_of_wins(wins: Floats) -> Floats:
     return quotient(won, won + wins.sum(axis=-2))
 
 
-def bounds_of(
-    values: Floats, without: Floats, value_range: Range, *, level: float = LEVEL
-) -> list[Bounds | None]:
+def compute_jackknife_intervals(
+    values: Floats,
+    without: Floats,
+    value_range: ValueRange,
+    *,
+    level: float = CONFIDENCE_LEVEL,
+) -> list[IntervalBounds | None]:
     """Return an interval for each of k systems' values, computed from (t, k) jackknife
     values over t topics. Return None if there are fewer than three topics or a value is
     undefined.
     """
-    if len(without) < MIN_UNITS:
+    if len(without) < MIN_INFLUENTIAL_UNITS:
         return [None] * len(values)
-    errors = jackknife_error(without.T)
+    errors = compute_jackknife_error(without.T)
     units = np.full(len(values), float(len(without)))
-    ends = score_bounds(values, errors, units, value_range, level=level)
-    return [as_bounds(own) for own in zip(*ends, strict=True)]
+    ends = compute_score_bounds(values, errors, units, value_range, level=level)
+    return [convert_to_optional_bounds(own) for own in zip(*ends, strict=True)]
 
 
-def rank_ranges(
-    values: Floats, without: Floats, value_range: Range, *, level: float = LEVEL
+def compute_rank_ranges(
+    values: Floats,
+    without: Floats,
+    value_range: ValueRange,
+    *,
+    level: float = CONFIDENCE_LEVEL,
 ) -> tuple[Floats, Floats]:
     """Return two arrays (k,) with the best and the worst rank of each system that
     pairwise tests do not exclude.
@@ -282,12 +292,14 @@ def rank_ranges(
     """
     size, topics = len(values), len(without)
     first, last = np.ones(size, dtype=int), np.full(size, size)
-    if size < 2 or topics < MIN_UNITS:
+    if size < 2 or topics < MIN_INFLUENTIAL_UNITS:
         return first, last
     apart = np.nan_to_num(values[:, None] - values[None, :])
     of_systems = np.ascontiguousarray(without.T)
-    errors = np.stack([jackknife_error(system - of_systems) for system in of_systems])
-    low, _ = difference_bounds(
+    errors = np.stack(
+        [compute_jackknife_error(system - of_systems) for system in of_systems]
+    )
+    low, _ = compute_difference_bounds(
         apart,
         errors,
         np.full(apart.shape, float(topics)),
@@ -299,32 +311,32 @@ def rank_ranges(
     return first + is_better.sum(axis=0), last - is_better.sum(axis=1)
 
 
-def left_share(battles: Sequence[Battle]) -> Share:
+def compute_left_share(battles: Sequence[Battle]) -> ShareWithInterval:
     """Return the position bias, which is the share of battles without a tie that the
     left system wins.
     """
     rows: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for battle in battles:
-        if battle.label != TIE:
-            rows[battle.topic][0] += battle.label == LEFT
+        if battle.label != TIE_LABEL:
+            rows[battle.topic][0] += battle.label == LEFT_LABEL
             rows[battle.topic][1] += 1
-    return _share_over_topics([*rows.values()])
+    return _compute_share_over_topics([*rows.values()])
 
 
-def _share_over_topics(rows: Sequence[Sequence[int]]) -> Share:
+def _compute_share_over_topics(rows: Sequence[Sequence[int]]) -> ShareWithInterval:
     """Return a share with an interval, computed from one pair (numerator, denominator)
     per topic.
     """
     table = np.array(rows, dtype=np.float64).reshape(-1, 2)
     part, whole = table.sum(axis=0)
-    return Share(
+    return ShareWithInterval(
         float(part / whole) if whole else math.nan,
-        ratio_interval(table, SHARES) if len(table) else None,
+        compute_ratio_interval(table, SHARE_RANGE) if len(table) else None,
         int(whole),
     )
 
 
-def agreement_of(battles: Sequence[Battle]) -> Agreement | None:
+def compute_judge_agreement(battles: Sequence[Battle]) -> JudgeAgreement | None:
     """Return the agreement of judges over all battles that several judges decided, or
     None if each battle has one judge. If a judge labels a battle several times, all
     labels by the judge count.
@@ -333,7 +345,7 @@ def agreement_of(battles: Sequence[Battle]) -> Agreement | None:
     items = defaultdict(list)
     for battle in battles:
         first, second = sorted((battle.left, battle.right))
-        won = WON[battle.label]
+        won = LEFT_WINS_BY_LABEL[battle.label]
         outcome = won if battle.left == first else 1 - won
         items[battle.topic, first, second].append((battle.judge, outcome))
     agreed: defaultdict[tuple[str, str], dict[str, list[int]]] = defaultdict(dict)
@@ -352,17 +364,17 @@ def agreement_of(battles: Sequence[Battle]) -> Agreement | None:
                     row[1] += 1
     if not several:
         return None
-    return Agreement(
-        _share_over_topics([*overall.values()]),
-        alpha(several, "nominal"),
+    return JudgeAgreement(
+        _compute_share_over_topics([*overall.values()]),
+        compute_krippendorff_alpha(several, "nominal"),
         {
-            judges: _share_over_topics([*rows.values()])
+            judges: _compute_share_over_topics([*rows.values()])
             for judges, rows in sorted(agreed.items())
         },
     )
 
 
-def board_of(battles: Sequence[Battle]) -> Board:
+def compute_battle_results(battles: Sequence[Battle]) -> BattleResults:
     """Return the results of the systems in one or more battles, with the best system
     first.
 
@@ -372,24 +384,28 @@ def board_of(battles: Sequence[Battle]) -> Board:
     systems = sorted(
         {name for battle in battles for name in (battle.left, battle.right)}
     )
-    by_topic = wins_of(battles, systems)
+    by_topic = count_wins(battles, systems)
     wins = by_topic.total
-    strength, share = strengths(wins), shares_of_wins(wins)
+    strength, share = fit_log_strengths(wins), compute_win_shares(wins)
     has_strengths = bool(np.isfinite(strength).all())
     parts = [
         (
-            strengths(without) if has_strengths else np.full(without.shape[:2], np.nan),
-            shares_of_wins(without),
+            fit_log_strengths(without)
+            if has_strengths
+            else np.full(without.shape[:2], np.nan),
+            compute_win_shares(without),
         )
         for without in by_topic.left_out()
     ]
     strengths_without, shares_without = map(np.concatenate, zip(*parts, strict=True))
-    strength_bounds = bounds_of(strength, strengths_without, NO_ENDS)
-    share_bounds = bounds_of(share, shares_without, SHARES)
+    strength_bounds = compute_jackknife_intervals(
+        strength, strengths_without, UNBOUNDED_RANGE
+    )
+    share_bounds = compute_jackknife_intervals(share, shares_without, SHARE_RANGE)
     first, last = (
-        rank_ranges(strength, strengths_without, NO_ENDS)
+        compute_rank_ranges(strength, strengths_without, UNBOUNDED_RANGE)
         if has_strengths
-        else rank_ranges(share, shares_without, SHARES)
+        else compute_rank_ranges(share, shares_without, SHARE_RANGE)
     )
     values = strength if has_strengths else share
     order = sorted(range(len(systems)), key=lambda place: -values[place])
@@ -398,9 +414,9 @@ def board_of(battles: Sequence[Battle]) -> Board:
         value: 1 + sum(count for other, count in counts.items() if other > value)
         for value in counts
     }
-    return Board(
+    return BattleResults(
         standings=[
-            Standing(
+            BattleStanding(
                 systems[place],
                 float(strength[place]),
                 strength_bounds[place],
@@ -415,8 +431,8 @@ def board_of(battles: Sequence[Battle]) -> Board:
         by_strength=has_strengths,
         systems=systems,
         matrix=quotient(wins, wins + wins.T),
-        left=left_share(battles),
-        agreement=agreement_of(battles),
+        left=compute_left_share(battles),
+        agreement=compute_judge_agreement(battles),
         battles=len(battles),
         topics=by_topic.number_of_topics,
     )

@@ -10,15 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats
-from scoring.metrics.classification import MIN_UNITS_OF_A_CLASS, Kappa
-from scoring.stats.jackknife import MIN_UNITS, NoInterval, value_interval
-from scoring.stats.resampling import Bounds
+from scoring.metrics.classification import MIN_UNITS_PER_CLASS, Kappa
+from scoring.stats.jackknife import (
+    MIN_INFLUENTIAL_UNITS,
+    NoIntervalReason,
+    compute_jackknife_interval,
+)
+from scoring.stats.resampling import IntervalBounds
 
-Counts = NDArray[np.int_]
+ConfusionCounts = NDArray[np.int_]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Confusion:
+class ConfusionMatrices:
     """Counts of judgements by label, for each topic.
 
     The arrays in ``by_topic`` have the shape (q, q) for the q ``labels``, with people's
@@ -27,10 +31,10 @@ class Confusion:
     """
 
     labels: Sequence[str]
-    by_topic: Mapping[int, Counts]
+    by_topic: Mapping[int, ConfusionCounts]
 
     @cached_property
-    def counts(self) -> Counts:
+    def counts(self) -> ConfusionCounts:
         return _sum_counts(self.by_topic.values(), len(self.labels))
 
     @property
@@ -49,54 +53,54 @@ class Confusion:
         """Return Cohen's kappa, or NaN without judgements or if people and judge use
         the same single label.
         """
-        return float(self._kappas(self.counts))
+        return float(self._compute_kappas(self.counts))
 
     @property
-    def kappa_interval(self) -> Bounds | NoInterval:
+    def kappa_interval(self) -> IntervalBounds | NoIntervalReason:
         """Return the jackknife interval of kappa over topics, or the reason why kappa
         has no interval.
 
-        As for the kappa of two annotators, each label needs MIN_UNITS_OF_A_CLASS topics
+        As for the kappa of two annotators, each label needs MIN_UNITS_PER_CLASS topics
         in which people and judge agree on the label.
         """
-        if len(self.by_topic) < MIN_UNITS:
-            return NoInterval.FEW_UNITS
+        if len(self.by_topic) < MIN_INFLUENTIAL_UNITS:
+            return NoIntervalReason.FEW_UNITS
         counts = np.stack(list(self.by_topic.values()))
         agreed = (np.diagonal(counts, axis1=1, axis2=2) > 0).sum(axis=0)
         is_used = (self.counts.sum(axis=0) + self.counts.sum(axis=1)) > 0
-        if (agreed[is_used] < MIN_UNITS_OF_A_CLASS).any():
-            return NoInterval.FEW_OF_A_CLASS
-        left_out = self._kappas(self.counts - counts)
-        found = value_interval(self.kappa, left_out.tolist(), (-1.0, 1.0))
-        return found or NoInterval.UNDEFINED
+        if (agreed[is_used] < MIN_UNITS_PER_CLASS).any():
+            return NoIntervalReason.FEW_OF_A_CLASS
+        left_out = self._compute_kappas(self.counts - counts)
+        found = compute_jackknife_interval(self.kappa, left_out.tolist(), (-1.0, 1.0))
+        return found or NoIntervalReason.UNDEFINED
 
     def by_people(self, label: str) -> int:
         """Return the number of judgements to which people gave the label."""
-        return int(self.counts[self._label_index(label)].sum())
+        return int(self.counts[self._find_label_index(label)].sum())
 
     def sensitivity(self, label: str) -> float | None:
         """Return the share of judgements that the judge labelled ``label`` among those
         that people labelled ``label``, or None if people never gave ``label``.
         """
-        place = self._label_index(label)
-        return _share(self.counts[place, place], self.counts[place].sum())
+        place = self._find_label_index(label)
+        return _divide_or_none(self.counts[place, place], self.counts[place].sum())
 
     def specificity(self, label: str) -> float | None:
         """Return the share of judgements that the judge did not label ``label`` among
         those that people did not, or None if people gave only ``label``.
         """
-        others = np.delete(self.counts, self._label_index(label), axis=0)
-        right = others.sum() - others[:, self._label_index(label)].sum()
-        return _share(right, others.sum())
+        others = np.delete(self.counts, self._find_label_index(label), axis=0)
+        right = others.sum() - others[:, self._find_label_index(label)].sum()
+        return _divide_or_none(right, others.sum())
 
-    def _label_index(self, label: str) -> int:
+    def _find_label_index(self, label: str) -> int:
         return list(self.labels).index(label)
 
     @property
     def _label_pairs(self) -> list[tuple[str, str]]:
         return [(people, judge) for people in self.labels for judge in self.labels]
 
-    def _kappas(self, counts: Counts) -> Floats:
+    def _compute_kappas(self, counts: ConfusionCounts) -> Floats:
         """Return the kappa of each of the (…, q, q) confusion matrices."""
         people, judge = zip(*self._label_pairs, strict=True)
         metric = Kappa("kappa", "", labels=self.labels)
@@ -106,9 +110,9 @@ class Confusion:
         )
 
 
-def confusion_of(
+def count_confusions(
     first: NDArray[np.uint8], second: NDArray[np.uint8], units: NDArray[np.uint32]
-) -> Confusion:
+) -> ConfusionMatrices:
     """Return the confusion matrices of two judges' labels of the same items, with one
     matrix for each unit, such as a topic. The labels are bytes.
     """
@@ -118,17 +122,19 @@ def confusion_of(
     size = len(names)
     cells = (topics * size + rows) * size + columns
     counts = np.bincount(cells, minlength=len(distinct) * size * size)
-    return Confusion(
+    return ConfusionMatrices(
         labels=[str(name) for name in names],
         by_topic=dict(enumerate(counts.reshape(len(distinct), size, size))),
     )
 
 
-def joined(confusions: Sequence[Confusion]) -> Confusion:
+def sum_confusion_matrices(
+    confusions: Sequence[ConfusionMatrices],
+) -> ConfusionMatrices:
     """Return the sum of confusion matrices with equal labels and common topic numbers."""
     labels = confusions[0].labels
     topics = dict.fromkeys(topic for one in confusions for topic in one.by_topic)
-    return Confusion(
+    return ConfusionMatrices(
         labels=labels,
         by_topic={
             topic: _sum_counts(
@@ -140,12 +146,12 @@ def joined(confusions: Sequence[Confusion]) -> Confusion:
     )
 
 
-def _sum_counts(counts: Iterable[Counts], labels: int) -> Counts:
+def _sum_counts(counts: Iterable[ConfusionCounts], labels: int) -> ConfusionCounts:
     total = np.zeros((labels, labels), int)
     for one in counts:
         total += one
     return total
 
 
-def _share(part: int, whole: int) -> float | None:
+def _divide_or_none(part: int, whole: int) -> float | None:
     return float(part / whole) if whole else None

@@ -19,7 +19,7 @@ from scoring.metrics.base import Floats
 
 #: An estimated score needs this many topics, and this many labels of the rarer kind.
 #: With fewer labels of the rarer kind, intervals would be too narrow.
-MIN_TOPICS, MIN_OF_A_KIND = 20, 10
+MIN_TOPICS, MIN_LABELS_OF_RARER_KIND = 20, 10
 #: A sample with just enough rare labels overestimates the share of these labels.
 #: These factors widen intervals with 10, 11, … 19 labels of the rarer kind.
 #: The factors extend an interval only at the end away from the rarer kind.
@@ -27,16 +27,27 @@ MIN_TOPICS, MIN_OF_A_KIND = 20, 10
 #: Both distances end at a lower 95 % Poisson limit of the number of rare labels.
 #: The first distance assumes at least 10 rare labels, the second has no condition.
 #: The first factor equals the second, so that more labels never widen the interval.
-WIDER = (1.947, 1.947, 1.751, 1.545, 1.39, 1.279, 1.2, 1.143, 1.102, 1.072)
+INTERVAL_WIDENING_FACTORS = (
+    1.947,
+    1.947,
+    1.751,
+    1.545,
+    1.39,
+    1.279,
+    1.2,
+    1.143,
+    1.102,
+    1.072,
+)
 #: An estimated difference needs this many labelled topics, and labels per system.
-MIN_LABELLED_TOPICS, MIN_LABELS = 10, 20
+MIN_LABELLED_TOPICS, MIN_LABELS_PER_SYSTEM = 10, 20
 #: Human labels with at least this credit are of the upper kind, others of the lower.
-MIDDLE = 0.5
-LEVEL = 0.95
-METHOD = "ppi-topics"
+MIN_UPPER_KIND_CREDIT = 0.5
+CONFIDENCE_LEVEL = 0.95
+ESTIMATION_METHOD = "ppi-topics"
 
 
-class TooFew(StrEnum):
+class NoEstimateReason(StrEnum):
     """The reason why a score has no estimate."""
 
     TOPICS = "topics"
@@ -45,7 +56,7 @@ class TooFew(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sample:
+class LabelledSample:
     """The judge's values of one system's units and people's labels of a sample, each
     from 0 to 1.
 
@@ -69,26 +80,28 @@ class Sample:
         return len(self.people)
 
     @property
-    def upper_labels(self) -> int:
+    def number_of_upper_labels(self) -> int:
         """Return the number of human labels of the upper kind, which have at least half
         credit.
         """
-        return int((self.people >= MIDDLE).sum())
+        return int((self.people >= MIN_UPPER_KIND_CREDIT).sum())
 
     @property
-    def labels_of_a_kind(self) -> int:
+    def number_of_rarer_labels(self) -> int:
         """Return the number of human labels of the rarer kind, which is upper (at least
         half credit) or lower (less than half credit).
         """
-        return min(self.upper_labels, self.labels - self.upper_labels)
+        return min(
+            self.number_of_upper_labels, self.labels - self.number_of_upper_labels
+        )
 
-    def judge_alone(self) -> float:
+    def compute_judge_mean(self) -> float:
         """Return the weighted mean of the judge's values over all units."""
         return float(np.average(self.judged, weights=self.weights))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Estimate:
+class ScoreEstimate:
     """An estimated score or difference of scores, with its 95 % interval.
 
     ``judge_weight`` is the weight of the judge, from 0 (human labels only) to 1.
@@ -106,36 +119,38 @@ class Estimate:
     worth: float | None
 
 
-def estimated(sample: Sample) -> Estimate | TooFew:
+def estimate_score(sample: LabelledSample) -> ScoreEstimate | NoEstimateReason:
     """Return the estimated score of a system. The estimated score and its interval are
     clipped to the range from 0 to 1.
     """
     if len(np.unique(sample.topics)) < MIN_TOPICS:
-        return TooFew.TOPICS
-    if reason := _reason_too_few([sample]):
+        return NoEstimateReason.TOPICS
+    if reason := _find_no_estimate_reason([sample]):
         return reason
-    if sample.labels_of_a_kind < MIN_OF_A_KIND:
-        return TooFew.OF_A_KIND
-    return _widen_interval(estimate([(1.0, sample)], (0.0, 1.0)), sample)
+    if sample.number_of_rarer_labels < MIN_LABELS_OF_RARER_KIND:
+        return NoEstimateReason.OF_A_KIND
+    return _widen_interval(estimate_signed_sum([(1.0, sample)], (0.0, 1.0)), sample)
 
 
-def _widen_interval(found: Estimate, sample: Sample) -> Estimate:
+def _widen_interval(found: ScoreEstimate, sample: LabelledSample) -> ScoreEstimate:
     """Return the estimate with a wider interval if labels above or labels below
-    ``MIDDLE`` are rare. Scores with too few human labels are hidden. Hiding scores
+    ``MIN_UPPER_KIND_CREDIT`` are rare. Scores with too few human labels are hidden. Hiding scores
     reduces the coverage of the remaining intervals, and wider intervals restore the
     coverage.
     """
-    more = sample.labels_of_a_kind - MIN_OF_A_KIND
-    if more >= len(WIDER):
+    more = sample.number_of_rarer_labels - MIN_LABELS_OF_RARER_KIND
+    if more >= len(INTERVAL_WIDENING_FACTORS):
         return found
-    if sample.upper_labels == sample.labels_of_a_kind:
-        low = found.value - WIDER[more] * (found.value - found.low)
+    if sample.number_of_upper_labels == sample.number_of_rarer_labels:
+        low = found.value - INTERVAL_WIDENING_FACTORS[more] * (found.value - found.low)
         return replace(found, low=max(0.0, low))
-    high = found.value + WIDER[more] * (found.high - found.value)
+    high = found.value + INTERVAL_WIDENING_FACTORS[more] * (found.high - found.value)
     return replace(found, high=min(1.0, high))
 
 
-def estimated_difference(first: Sample, second: Sample) -> Estimate | TooFew:
+def estimated_difference(
+    first: LabelledSample, second: LabelledSample
+) -> ScoreEstimate | NoEstimateReason:
     """Return the estimated score of the first system minus the estimated score of the
     second system.
 
@@ -143,25 +158,27 @@ def estimated_difference(first: Sample, second: Sample) -> Estimate | TooFew:
     systems may differ. The difference has no estimate if all labels of each system are
     equal, because the standard error would be zero.
     """
-    if reason := _reason_too_few([first, second]):
+    if reason := _find_no_estimate_reason([first, second]):
         return reason
     if np.ptp(first.people) == np.ptp(second.people) == 0:
-        return TooFew.OF_A_KIND
-    return estimate([(1.0, first), (-1.0, second)], (-1.0, 1.0))
+        return NoEstimateReason.OF_A_KIND
+    return estimate_signed_sum([(1.0, first), (-1.0, second)], (-1.0, 1.0))
 
 
-def _reason_too_few(samples: Sequence[Sample]) -> TooFew | None:
+def _find_no_estimate_reason(
+    samples: Sequence[LabelledSample],
+) -> NoEstimateReason | None:
     for sample in samples:
         if len(np.unique(sample.label_topics)) < MIN_LABELLED_TOPICS:
-            return TooFew.TOPICS
-        if sample.labels < MIN_LABELS:
-            return TooFew.LABELS
+            return NoEstimateReason.TOPICS
+        if sample.labels < MIN_LABELS_PER_SYSTEM:
+            return NoEstimateReason.LABELS
     return None
 
 
-def estimate(
-    signed: Sequence[tuple[float, Sample]], ends: tuple[float, float]
-) -> Estimate:
+def estimate_signed_sum(
+    signed: Sequence[tuple[float, LabelledSample]], ends: tuple[float, float]
+) -> ScoreEstimate:
     """Return the estimated sum of several systems' scores, each multiplied by its sign.
 
     In the following formulas, J are the judge's values, Y people's labels and λ the
@@ -174,7 +191,7 @@ def estimate(
     from scipy.special import stdtrit
 
     topics = 1 + max(int(sample.topics.max()) for _sign, sample in signed)
-    parts = [_influences_by_topic(sample, sign, topics) for sign, sample in signed]
+    parts = [_compute_topic_influences(sample, sign, topics) for sign, sample in signed]
     of_people = np.sum([part.of_people for part in parts], axis=0)
     of_judge = np.sum([part.of_judge for part in parts], axis=0)
     squares = float(of_judge @ of_judge)
@@ -182,7 +199,10 @@ def estimate(
     judge_weight = min(1.0, max(0.0, ratio))
     value = sum(
         sign
-        * (_label_mean(sample, sample.people) + judge_weight * _judge_shift(sample))
+        * (
+            _compute_label_mean(sample, sample.people)
+            + judge_weight * _compute_judge_shift(sample)
+        )
         for sign, sample in signed
     )
     counts = np.sum([part.labels for part in parts], axis=0)
@@ -192,10 +212,10 @@ def estimate(
     of_people_alone = scale * float(of_people @ of_people)
     error = math.sqrt(squared_error)
     df = max(1.0, float(counts.sum() ** 2 / (counts @ counts)) - 1)
-    half = float(stdtrit(df, (1 + LEVEL) / 2)) * error
+    half = float(stdtrit(df, (1 + CONFIDENCE_LEVEL) / 2)) * error
     value, low, high = np.clip([value, value - half, value + half], *ends).tolist()
     labels = min(sample.labels for _sign, sample in signed)
-    return Estimate(
+    return ScoreEstimate(
         value=value,
         error=error,
         df=df,
@@ -218,30 +238,36 @@ class _TopicInfluences:
     labels: Floats
 
 
-def _influences_by_topic(sample: Sample, sign: float, topics: int) -> _TopicInfluences:
+def _compute_topic_influences(
+    sample: LabelledSample, sign: float, topics: int
+) -> _TopicInfluences:
     units, labels = sample.weights.sum(), sample.label_weights.sum()
-    people = sample.people - _label_mean(sample, sample.people)
-    label_judged = sample.label_judged - _label_mean(sample, sample.label_judged)
-    judged = sample.judged - sample.judge_alone()
+    people = sample.people - _compute_label_mean(sample, sample.people)
+    label_judged = sample.label_judged - _compute_label_mean(
+        sample, sample.label_judged
+    )
+    judged = sample.judged - sample.compute_judge_mean()
 
-    def by_label_topic(values: Floats) -> Floats:
+    def sum_by_label_topic(values: Floats) -> Floats:
         return np.bincount(sample.label_topics, values, topics).astype(float)
 
-    of_labels = by_label_topic(sample.label_weights * label_judged) / labels
+    of_labels = sum_by_label_topic(sample.label_weights * label_judged) / labels
     of_units = np.bincount(sample.topics, sample.weights * judged, topics) / units
     return _TopicInfluences(
-        of_people=sign * by_label_topic(sample.label_weights * people) / labels,
+        of_people=sign * sum_by_label_topic(sample.label_weights * people) / labels,
         of_judge=sign * (of_labels - of_units),
-        labels=by_label_topic(sample.label_weights / labels),
+        labels=sum_by_label_topic(sample.label_weights / labels),
     )
 
 
-def _label_mean(sample: Sample, values: Floats) -> float:
+def _compute_label_mean(sample: LabelledSample, values: Floats) -> float:
     return float(np.average(values, weights=sample.label_weights))
 
 
-def _judge_shift(sample: Sample) -> float:
+def _compute_judge_shift(sample: LabelledSample) -> float:
     """Return the judge's mean over all units minus the judge's mean over the parts of
     units that people labelled.
     """
-    return sample.judge_alone() - _label_mean(sample, sample.label_judged)
+    return sample.compute_judge_mean() - _compute_label_mean(
+        sample, sample.label_judged
+    )

@@ -5,5 +5,5 @@ command line starts quickly.
 WILSON_JACKKNIFE, PERCENTILE, BCA = "wilson-jackknife", "percentile", "bca"
 #: Bootstrap methods.
 #: Bootstrap methods for intervals need a number of bootstrap samples and a seed.
-RESAMPLED = (PERCENTILE, BCA)
-METHODS = (WILSON_JACKKNIFE, *RESAMPLED)
+RESAMPLING_METHODS = (PERCENTILE, BCA)
+METHODS = (WILSON_JACKKNIFE, *RESAMPLING_METHODS)

@@ -7,26 +7,26 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from scoring.metrics.base import Floats, Metric, WeightedMetric, unit_rows
+from scoring.metrics.base import Floats, Metric, WeightedMetric, build_unit_rows
 from scoring.stats import jackknife
 
 #: A standard error needs at least this number of units.
-MIN_UNITS = jackknife.MIN_UNITS
+MIN_UNITS_FOR_ERROR = jackknife.MIN_INFLUENTIAL_UNITS
 #: With this many bits per instance, random answers beat chance by 5 percentage points.
 #: The number of bits is for two possible answers, and more answers need more bits.
 #: `bench/leak.py` measures how many bits an attacker needs.
-BITS_NEEDED = 0.25
+DANGEROUS_BITS_PER_INSTANCE = 0.25
 #: A phase without an end is assumed to last this number of days.
-A_YEAR = 365
+DAYS_OF_ENDLESS_PHASE = 365
 #: Publishing ranks once per year requires this number of private instances.
 #: The required number assumes the worst case, in which ranks reveal the score.
 #: After t rankings on n instances, random answers gain 0.4 sqrt(t / n) accuracy.
 #: The gain in accuracy is 5 percentage points with 64 instances per publication.
 #: More than two possible answers reduce this gain in accuracy (`bench/leak.py`).
-INSTANCES_BY_RANKS = 64
+INSTANCES_PER_RANK_PUBLICATION = 64
 
 
-def ladder_step(metric: Metric, rows: Floats) -> float:
+def compute_ladder_step(metric: Metric, rows: Floats) -> float:
     """Return the Ladder's step, which is a value's standard error over rows of units,
     rounded up to 1, 2 or 5 times a power of ten.
 
@@ -37,9 +37,11 @@ def ladder_step(metric: Metric, rows: Floats) -> float:
     """
     is_weighted = isinstance(metric, WeightedMetric)
     units = len(np.unique(rows[:, 0])) if is_weighted else len(rows)
-    if units < MIN_UNITS:
+    if units < MIN_UNITS_FOR_ERROR:
         return math.nan
-    error = float(jackknife.jackknife_error(_jackknife_values(metric, rows)))
+    error = float(
+        jackknife.compute_jackknife_error(_compute_jackknife_values(metric, rows))
+    )
     low, high = metric.value_range
     if not error > 0:
         error = (high - low) / (2 * math.sqrt(units))
@@ -49,7 +51,7 @@ def ladder_step(metric: Metric, rows: Floats) -> float:
     return next(
         step * power
         for step in (1, 2, 5, 10)
-        if step * power >= error * (1 - jackknife.ROUNDING)
+        if step * power >= error * (1 - jackknife.ROUNDING_TOLERANCE)
     )
 
 
@@ -60,7 +62,10 @@ def count_differing_rows(metric: Metric, stats: Floats, before: Floats) -> int:
     of the matrix are compared instead.
     """
     stats, before = metric.paired_rows(stats), metric.paired_rows(before)
-    values, values_before = _row_values(metric, stats), _row_values(metric, before)
+    values, values_before = (
+        _compute_row_values(metric, stats),
+        _compute_row_values(metric, before),
+    )
     if np.ptp([values, values_before]) > 0:
         return int((values != values_before).sum())
     # The matrices of two runs may differ in the number of columns.
@@ -70,7 +75,7 @@ def count_differing_rows(metric: Metric, stats: Floats, before: Floats) -> int:
     return int((a != b).any(axis=1).sum())
 
 
-def correlation_of_rows(metric: Metric, stats: Floats, before: Floats) -> float:
+def correlate_row_values(metric: Metric, stats: Floats, before: Floats) -> float:
     """Return the correlation between two runs' values of the same instances.
 
     If a run has the same value for all instances, the jackknife values of both runs are
@@ -79,15 +84,17 @@ def correlation_of_rows(metric: Metric, stats: Floats, before: Floats) -> float:
     """
     if isinstance(metric, WeightedMetric) and not metric.has_interval:
         return math.nan
-    both = [_row_values(metric, own) for own in (stats, before)]
+    both = [_compute_row_values(metric, own) for own in (stats, before)]
     if not all(np.ptp(values) > 0 for values in both) and not metric.per_unit:
-        both = [_finite_jackknife_values(metric, own) for own in (stats, before)]
+        both = [
+            _compute_finite_jackknife_values(metric, own) for own in (stats, before)
+        ]
     if not all(np.ptp(values) > 0 for values in both):
         return math.nan
     return float(np.corrcoef(both[0], both[1])[0, 1])
 
 
-def _row_values(metric: Metric, stats: Floats) -> Floats:
+def _compute_row_values(metric: Metric, stats: Floats) -> Floats:
     """Return the metric's value for each instance, or 0 if the value is undefined."""
     if isinstance(metric, WeightedMetric):
         return np.zeros(len(stats))
@@ -96,13 +103,13 @@ def _row_values(metric: Metric, stats: Floats) -> Floats:
     return np.nan_to_num(np.asarray(metric.aggregate(stats), dtype=np.float64))
 
 
-def _finite_jackknife_values(metric: Metric, stats: Floats) -> Floats:
+def _compute_finite_jackknife_values(metric: Metric, stats: Floats) -> Floats:
     if isinstance(metric, WeightedMetric):
-        stats = unit_rows(metric, stats, np.arange(len(stats)))
-    return np.nan_to_num(_jackknife_values(metric, stats))
+        stats = build_unit_rows(metric, stats, np.arange(len(stats)))
+    return np.nan_to_num(_compute_jackknife_values(metric, stats))
 
 
-def _jackknife_values(metric: Metric, rows: Floats) -> Floats:
+def _compute_jackknife_values(metric: Metric, rows: Floats) -> Floats:
     """Return a metric's jackknife values over rows, or over units for a weighted
     metric.
     """
@@ -111,7 +118,7 @@ def _jackknife_values(metric: Metric, rows: Floats) -> Floats:
     return np.asarray(metric.aggregate(rows.sum(axis=0) - rows), dtype=np.float64)
 
 
-def laddered(
+def round_score_by_ladder(
     value: float | None, step: float, best: float | None, sign: int = 1
 ) -> float | None:
     """Return the score that the Ladder discloses, which is rounded to a multiple of the
@@ -131,7 +138,7 @@ def laddered(
     return round(round(value / step) * step, max(0, -math.floor(math.log10(step))))
 
 
-def bits_told(tries: float, sizes: Iterable[int]) -> float:
+def compute_max_bits_by_scores(tries: float, sizes: Iterable[int]) -> float:
     """Return the maximum number of bits that ``tries`` submissions reveal about the
     gold.
 
@@ -143,7 +150,7 @@ def bits_told(tries: float, sizes: Iterable[int]) -> float:
     return tries * sum(math.log2(size + 1) for size in sizes)
 
 
-def bits_by_ladder(tries: float, instances: int) -> float:
+def compute_max_bits_by_ladder(tries: float, instances: int) -> float:
     """Return the maximum number of bits that the Ladder reveals about the gold over
     ``tries`` submissions.
 
@@ -158,16 +165,16 @@ def bits_by_ladder(tries: float, instances: int) -> float:
     )
 
 
-def ranks_a_year(instances: int, runs: int = 1) -> int:
+def compute_rank_publications_per_year(instances: int, runs: int = 1) -> int:
     """Return how many times per year ranks on private instances may be published, or 0
     if ranks must not be published. Each publication ranks ``runs`` runs of each team on
     a private part of ``instances`` instances.
     """
-    times = instances // (INSTANCES_BY_RANKS * runs)
+    times = instances // (INSTANCES_PER_RANK_PUBLICATION * runs)
     return max((count for count in (1, 2, 3, 4, 6, 12) if count <= times), default=0)
 
 
-def bits_by_ranks(times: float, teams: int) -> float:
+def compute_bits_by_ranks(times: float, teams: int) -> float:
     """Return the number of bits that a team's rank among ``teams`` teams reveals about
     the gold if the rank is published ``times`` times.
     """

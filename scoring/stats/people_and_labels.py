@@ -20,43 +20,47 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from scoring.metrics.base import finite
+from scoring.metrics.base import finite_or_none
 from scoring.metrics.classification import (
-    MIN_UNITS_OF_A_CLASS,
+    MIN_UNITS_PER_CLASS,
     Classification,
     Kappa,
     Label,
     QuadraticKappa,
 )
 from scoring.stats.jackknife import (
-    MIN_UNITS,
-    NoInterval,
-    Range,
-    ratio_interval,
-    value_interval,
+    MIN_INFLUENTIAL_UNITS,
+    NoIntervalReason,
+    ValueRange,
+    compute_jackknife_interval,
+    compute_ratio_interval,
 )
-from scoring.stats.resampling import Bounds
-from tasks.types.files import open_input
-from tasks.types.problems import Problem, quoted, refuse
-from tasks.types.text import json_lines
+from scoring.stats.resampling import IntervalBounds
+from tasks.types.files import open_input_files
+from tasks.types.problems import (
+    Problem,
+    raise_if_any_problem_is_fatal,
+    shorten_quoted_line,
+)
+from tasks.types.text import iterate_json_objects
 
 #: An item is a claim (id, text), a citation mark (id, text, mark) or a response (id,).
-Item = tuple[Any, ...]
+JudgedItem = tuple[Any, ...]
 
-Automatic = Mapping[str, Mapping[Item, int]]
+AutomaticLabels = Mapping[str, Mapping[JudgedItem, int]]
 _Answers = TypeVar("_Answers")
 
 
-def automatic_labels(
+def collect_automatic_labels(
     details: Mapping[str, Mapping[str, Any]],
-) -> dict[str, dict[Item, int]]:
+) -> dict[str, dict[JudgedItem, int]]:
     """Return the automatic labels of the claims that count and of the citation marks of
     these claims.
 
     Pending labels are omitted. A citation mark that is repeated in a claim has the
     label of its first occurrence.
     """
-    labels: dict[str, dict[Item, int]] = {RECALL: {}, PRECISION: {}}
+    labels: dict[str, dict[JudgedItem, int]] = {RECALL_LABELS: {}, PRECISION_LABELS: {}}
     for name, facts in details.items():
         for claim in (
             claim
@@ -64,20 +68,24 @@ def automatic_labels(
             for claim in sentence["claims"]
         ):
             if claim["entailed"] is not None:
-                labels[RECALL].setdefault((name, claim["text"]), int(claim["entailed"]))
+                labels[RECALL_LABELS].setdefault(
+                    (name, claim["text"]), int(claim["entailed"])
+                )
             for mark, credit in zip(claim["marks"], claim["credits"], strict=False):
                 if credit is not None:
-                    labels[PRECISION].setdefault(
+                    labels[PRECISION_LABELS].setdefault(
                         (name, claim["text"], mark), int(credit)
                     )
     return labels
 
 
-def items_of(details: Mapping[str, Mapping[str, Any]]) -> set[Item]:
+def collect_judgeable_items(
+    details: Mapping[str, Mapping[str, Any]],
+) -> set[JudgedItem]:
     """Return the items of a run that people can judge, which are claims, citation marks
     and responses.
     """
-    items: set[Item] = {(name,) for name in details}
+    items: set[JudgedItem] = {(name,) for name in details}
     for name, facts in details.items():
         for claim in (
             claim
@@ -91,7 +99,7 @@ def items_of(details: Mapping[str, Mapping[str, Any]]) -> set[Item]:
 
 
 def agreement(
-    judgements: "Judgements", automatic: Automatic
+    judgements: "AnnotatorJudgements", automatic: AutomaticLabels
 ) -> dict[str, dict[str, Any]]:
     """Return the agreement between people and automatic labels for each kind of
     judgement.
@@ -106,44 +114,50 @@ def agreement(
     """
     return {
         **{
-            kind: _label_agreement(judgements.answers[kind], automatic[kind])
-            for kind in (RECALL, PRECISION)
+            kind: _compute_label_agreement(judgements.answers[kind], automatic[kind])
+            for kind in (RECALL_LABELS, PRECISION_LABELS)
         },
         **{
-            kind: _rating_statistics(judgements.answers[kind], levels)
-            for kind, levels in RATINGS.items()
+            kind: _compute_rating_statistics(judgements.answers[kind], levels)
+            for kind, levels in LEVELS_BY_RATING.items()
         },
     }
 
 
-def _label_agreement(
-    judged: Mapping[Item, Mapping[str, int]], automatic: Mapping[Item, int]
+def _compute_label_agreement(
+    judged: Mapping[JudgedItem, Mapping[str, int]], automatic: Mapping[JudgedItem, int]
 ) -> dict[str, Any]:
     annotators = sorted({name for answers in judged.values() for name in answers})
     common = {item: answers for item, answers in judged.items() if item in automatic}
 
-    def people(kept: Mapping[Item, Mapping[str, int]]) -> float:
-        return mean_of_defined(
-            100 * _mean_over_responses(_labels_of_person(name, kept))
+    def compute_agreement_of_people(
+        kept: Mapping[JudgedItem, Mapping[str, int]],
+    ) -> float:
+        return compute_mean_of_defined_values(
+            100 * _compute_mean_over_responses(_collect_labels_of_person(name, kept))
             for name in annotators
         )
 
-    def kappa(name: str) -> Callable[[Mapping[Item, Mapping[str, int]]], float]:
-        return lambda kept: kappa_of(
-            cohen,
+    def make_kappa_function(
+        name: str,
+    ) -> Callable[[Mapping[JudgedItem, Mapping[str, int]]], float]:
+        return lambda kept: apply_kappa_to_pairs(
+            compute_cohen_kappa,
             [
                 (answer, automatic[item])
-                for item, answer in _labels_of_person(name, kept).items()
+                for item, answer in _collect_labels_of_person(name, kept).items()
             ],
         )
 
-    def mean_kappa(kept: Mapping[Item, Mapping[str, int]]) -> float:
-        return mean_of_defined(kappa(name)(kept) for name in annotators)
+    def compute_mean_kappa(kept: Mapping[JudgedItem, Mapping[str, int]]) -> float:
+        return compute_mean_of_defined_values(
+            make_kappa_function(name)(kept) for name in annotators
+        )
 
     beside = {
         name: {
             item: [answer, automatic[item]]
-            for item, answer in _labels_of_person(name, common).items()
+            for item, answer in _collect_labels_of_person(name, common).items()
         }
         for name in annotators
     }
@@ -151,80 +165,96 @@ def _label_agreement(
         "items": len(judged),
         "annotators": len(annotators),
         "pending": len(judged) - len(common),
-        "people": finite(people(judged)),
-        "people_interval": over_left_out(judged, people, (0.0, 100.0)),
-        "automatic": finite(
-            100 * _mean_over_responses({item: automatic[item] for item in common})
+        "people": finite_or_none(compute_agreement_of_people(judged)),
+        "people_interval": compute_agreement_interval(
+            judged, compute_agreement_of_people, (0.0, 100.0)
         ),
-        "cohen": {name: finite(kappa(name)(common)) for name in annotators},
+        "automatic": finite_or_none(
+            100
+            * _compute_mean_over_responses({item: automatic[item] for item in common})
+        ),
+        "cohen": {
+            name: finite_or_none(make_kappa_function(name)(common))
+            for name in annotators
+        },
         "cohen_intervals": {
-            name: over_left_out(
-                common, kappa(name), is_carried=has_each_label(beside[name])
+            name: compute_agreement_interval(
+                common,
+                make_kappa_function(name),
+                is_carried=has_enough_agreement_per_label(beside[name]),
             )
             for name in annotators
         },
-        "cohen_mean": finite(mean_kappa(common)),
-        "cohen_mean_interval": over_left_out(
-            common, mean_kappa, is_carried=all(map(has_each_label, beside.values()))
+        "cohen_mean": finite_or_none(compute_mean_kappa(common)),
+        "cohen_mean_interval": compute_agreement_interval(
+            common,
+            compute_mean_kappa,
+            is_carried=all(map(has_enough_agreement_per_label, beside.values())),
         ),
-        **_agreement_of_annotators(judged, "nominal", BINARY),
+        **_compute_annotator_agreement(judged, "nominal", BINARY_LABELS),
     }
 
 
-def _labels_of_person(
-    name: str, judged: Mapping[Item, Mapping[str, int]]
-) -> dict[Item, int]:
+def _collect_labels_of_person(
+    name: str, judged: Mapping[JudgedItem, Mapping[str, int]]
+) -> dict[JudgedItem, int]:
     return {item: answers[name] for item, answers in judged.items() if name in answers}
 
 
-def _rating_statistics(
-    judged: Mapping[Item, Mapping[str, int]], levels: Sequence[int]
+def _compute_rating_statistics(
+    judged: Mapping[JudgedItem, Mapping[str, int]], levels: Sequence[int]
 ) -> dict[str, Any]:
     """Return the statistics of people's ratings of responses. The mean rating and its
     interval are computed from the mean ratings of the single responses.
     """
     of_responses = [fmean(answers.values()) for answers in judged.values()]
     rows = np.array([(value, 1.0) for value in of_responses])
-    low, high = ratio_interval(rows, (levels[0], levels[-1])) or (None, None)
+    low, high = compute_ratio_interval(rows, (levels[0], levels[-1])) or (None, None)
     return {
         "items": len(judged),
         "annotators": len({name for answers in judged.values() for name in answers}),
         "ratings": sum(map(len, judged.values())),
-        "people": finite(mean_of_defined(of_responses)),
+        "people": finite_or_none(compute_mean_of_defined_values(of_responses)),
         "low": low,
         "high": high,
-        **_agreement_of_annotators(judged, "ordinal", levels),
+        **_compute_annotator_agreement(judged, "ordinal", levels),
     }
 
 
-def _agreement_of_annotators(
-    judged: Mapping[Item, Mapping[str, int]], level: "Level", labels: Sequence[int]
+def _compute_annotator_agreement(
+    judged: Mapping[JudgedItem, Mapping[str, int]],
+    level: "MeasurementLevel",
+    labels: Sequence[int],
 ) -> dict[str, Any]:
     answers = {
         item: list(by_annotator.values()) for item, by_annotator in judged.items()
     }
     items = list(answers.values())
-    has_labels = has_each_label(answers)
-    has_levels = has_labels if level == "nominal" else has_two_levels(answers)
+    has_labels = has_enough_agreement_per_label(answers)
+    has_levels = has_labels if level == "nominal" else has_two_agreed_levels(answers)
     return {
-        "fleiss": finite(fleiss(items)),
-        "fleiss_interval": over_left_out(
-            answers, lambda kept: fleiss(list(kept.values())), is_carried=has_labels
-        ),
-        "krippendorff": finite(alpha(items, level)),
-        "krippendorff_interval": over_left_out(
+        "fleiss": finite_or_none(compute_fleiss_kappa(items)),
+        "fleiss_interval": compute_agreement_interval(
             answers,
-            lambda kept: alpha(list(kept.values()), level),
+            lambda kept: compute_fleiss_kappa(list(kept.values())),
+            is_carried=has_labels,
+        ),
+        "krippendorff": finite_or_none(compute_krippendorff_alpha(items, level)),
+        "krippendorff_interval": compute_agreement_interval(
+            answers,
+            lambda kept: compute_krippendorff_alpha(list(kept.values()), level),
             is_carried=has_levels,
         ),
-        "ac1": finite(gwet(items, labels)),
-        "ac1_interval": over_left_out(
-            answers, lambda kept: gwet(list(kept.values()), labels)
+        "ac1": finite_or_none(compute_gwet_ac1(items, labels)),
+        "ac1_interval": compute_agreement_interval(
+            answers, lambda kept: compute_gwet_ac1(list(kept.values()), labels)
         ),
     }
 
 
-def has_each_label(rated: Mapping[Item, Sequence[Hashable]]) -> bool:
+def has_enough_agreement_per_label(
+    rated: Mapping[JudgedItem, Sequence[Hashable]],
+) -> bool:
     """Return True if two annotators agree on each label in at least five responses or
     instances.
 
@@ -232,11 +262,12 @@ def has_each_label(rated: Mapping[Item, Sequence[Hashable]]) -> bool:
     kappa and alpha, and a jackknife does not reveal this error.
     """
     return all(
-        count >= MIN_UNITS_OF_A_CLASS for count in _responses_by_label(rated).values()
+        count >= MIN_UNITS_PER_CLASS
+        for count in _count_responses_by_label(rated).values()
     )
 
 
-def has_two_levels(rated: Mapping[Item, Sequence[Hashable]]) -> bool:
+def has_two_agreed_levels(rated: Mapping[JudgedItem, Sequence[Hashable]]) -> bool:
     """Return True if two annotators agree on a level in at least five responses or
     instances, not counting the most frequent level.
     """
@@ -244,18 +275,23 @@ def has_two_levels(rated: Mapping[Item, Sequence[Hashable]]) -> bool:
     if not counts:
         return False
     most = counts.most_common(1)[0][0]
-    return len(_responses_where_agreed(rated, without=most)) >= MIN_UNITS_OF_A_CLASS
+    return (
+        len(_find_responses_with_agreement(rated, without=most)) >= MIN_UNITS_PER_CLASS
+    )
 
 
-def _responses_by_label(
-    rated: Mapping[Item, Sequence[Hashable]],
+def _count_responses_by_label(
+    rated: Mapping[JudgedItem, Sequence[Hashable]],
 ) -> dict[Hashable, int]:
     labels = {rating for ratings in rated.values() for rating in ratings}
-    return {label: len(_responses_where_agreed(rated, only=label)) for label in labels}
+    return {
+        label: len(_find_responses_with_agreement(rated, only=label))
+        for label in labels
+    }
 
 
-def _responses_where_agreed(
-    rated: Mapping[Item, Sequence[Hashable]],
+def _find_responses_with_agreement(
+    rated: Mapping[JudgedItem, Sequence[Hashable]],
     only: Hashable = None,
     without: Hashable = None,
 ) -> set[Any]:
@@ -271,72 +307,75 @@ def _responses_where_agreed(
     }
 
 
-def over_left_out(
-    judged: Mapping[Item, _Answers],
-    coefficient: Callable[[Mapping[Item, _Answers]], float],
-    value_range: Range = (-1.0, 1.0),
+def compute_agreement_interval(
+    judged: Mapping[JudgedItem, _Answers],
+    coefficient: Callable[[Mapping[JudgedItem, _Answers]], float],
+    value_range: ValueRange = (-1.0, 1.0),
     *,
     is_carried: bool = True,
-) -> Bounds | NoInterval:
+) -> IntervalBounds | NoIntervalReason:
     """Return the jackknife interval of an agreement coefficient over responses or
     instances, or the reason why the coefficient has no interval. The first element of
     an item identifies the response or instance of the item. ``is_carried`` is False if
     a label is too rare for an interval.
     """
     units = list(dict.fromkeys(item[0] for item in judged))
-    if len(units) < MIN_UNITS:
-        return NoInterval.FEW_UNITS
+    if len(units) < MIN_INFLUENTIAL_UNITS:
+        return NoIntervalReason.FEW_UNITS
     if not is_carried:
-        return NoInterval.FEW_OF_A_CLASS
+        return NoIntervalReason.FEW_OF_A_CLASS
     kept = (
         {item: answers for item, answers in judged.items() if item[0] != unit}
         for unit in units
     )
     left_out = [coefficient(judgements) for judgements in kept]
     return (
-        value_interval(coefficient(judged), left_out, value_range)
-        or NoInterval.UNDEFINED
+        compute_jackknife_interval(coefficient(judged), left_out, value_range)
+        or NoIntervalReason.UNDEFINED
     )
 
 
-def _mean_over_responses(answers: Mapping[Item, int]) -> float:
+def _compute_mean_over_responses(answers: Mapping[JudgedItem, int]) -> float:
     by_response: defaultdict[str, list[int]] = defaultdict(list)
     for item, answer in answers.items():
         by_response[item[0]].append(answer)
     return fmean(map(fmean, by_response.values())) if by_response else math.nan
 
 
-def mean_of_defined(values: Iterable[float]) -> float:
+def compute_mean_of_defined_values(values: Iterable[float]) -> float:
     defined = [value for value in values if not math.isnan(value)]
     return fmean(defined) if defined else math.nan
 
 
-RECALL, PRECISION = "recall", "precision"
+RECALL_LABELS, PRECISION_LABELS = "recall", "precision"
 #: Labels of recall and precision are 0 or 1.
-BINARY = (0, 1)
+BINARY_LABELS = (0, 1)
 
-RATINGS: Mapping[str, tuple[int, ...]] = {
+LEVELS_BY_RATING: Mapping[str, tuple[int, ...]] = {
     "utility": (1, 2, 3, 4, 5),
     "citation_utility": (0, 1),
 }
 
-EXAMPLE = '{"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1}'
+EXAMPLE_JUDGEMENT_LINE = (
+    '{"annotator": "A", "id": "q1", "claim": "It rains", "recall": 1}'
+)
 
 
 @dataclass(frozen=True)
-class Judgements:
+class AnnotatorJudgements:
     """Labels and ratings by annotators, keyed by kind of judgement, item and annotator."""
 
-    answers: dict[str, dict[Item, dict[str, int]]] = field(
+    answers: dict[str, dict[JudgedItem, dict[str, int]]] = field(
         default_factory=lambda: {
-            kind: defaultdict(dict) for kind in (RECALL, PRECISION, *RATINGS)
+            kind: defaultdict(dict)
+            for kind in (RECALL_LABELS, PRECISION_LABELS, *LEVELS_BY_RATING)
         }
     )
 
 
 def read_judgements(
-    path: Path, is_known: Callable[[Item], bool], *, shown: str | None = None
-) -> Judgements:
+    path: Path, is_known: Callable[[JudgedItem], bool], *, shown: str | None = None
+) -> AnnotatorJudgements:
     """Read people's judgements of claims and responses from a file with one JSON object
     per line.
 
@@ -351,21 +390,19 @@ def read_judgements(
     {"annotator": "A", "id": "q1", "utility": 4, "citation_utility": 1}
     """
     problems: list[Problem] = []
-    judgements = Judgements()
-    for file in open_input(path, shown=shown):
-        for line, record, raw in json_lines(file, problems):
+    judgements = AnnotatorJudgements()
+    for file in open_input_files(path, shown=shown):
+        for line, record, raw in iterate_json_objects(file, problems):
             faults = list(_find_record_faults(record)) or [
                 (
-                    f"the run has no {_item_name(item)}",
+                    f"the run has no {_format_item_name(item)}",
                     "a claim as the run's details spell it",
                 )
                 for _, item, _ in _iterate_judgements(record)
                 if not is_known(item)
             ]
             if not faults:
-                again = (
-                    f"{quoted(record['annotator'])} says otherwise on an earlier line"
-                )
+                again = f"{shorten_quoted_line(record['annotator'])} says otherwise on an earlier line"
                 faults = [
                     (again, "one judgement of each")
                     for kind, item, value in _iterate_judgements(record)
@@ -374,63 +411,76 @@ def read_judgements(
                     )
                     != value
                 ]
-            problems += [file.problem(*fault, line=line, raw=raw) for fault in faults]
-    refuse(problems)
+            problems += [
+                file.make_problem(*fault, line=line, raw=raw) for fault in faults
+            ]
+    raise_if_any_problem_is_fatal(problems)
     return judgements
 
 
-def _iterate_judgements(record: Mapping[str, Any]) -> Iterator[tuple[str, Item, int]]:
+def _iterate_judgements(
+    record: Mapping[str, Any],
+) -> Iterator[tuple[str, JudgedItem, int]]:
     name, claim, mark = record["id"], record.get("claim"), record.get("mark")
-    if RECALL in record:
-        yield RECALL, (name, claim), record[RECALL]
-    if PRECISION in record:
-        yield PRECISION, (name, claim, mark), record[PRECISION]
-    yield from ((kind, (name,), record[kind]) for kind in RATINGS if kind in record)
+    if RECALL_LABELS in record:
+        yield RECALL_LABELS, (name, claim), record[RECALL_LABELS]
+    if PRECISION_LABELS in record:
+        yield PRECISION_LABELS, (name, claim, mark), record[PRECISION_LABELS]
+    yield from (
+        (kind, (name,), record[kind]) for kind in LEVELS_BY_RATING if kind in record
+    )
 
 
 def _find_record_faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for key in ("annotator", "id"):
         if not isinstance(record.get(key), str):
-            yield f"“{key}” is no text", EXAMPLE
-    kinds = [kind for kind in (RECALL, PRECISION, *RATINGS) if kind in record]
+            yield f"“{key}” is no text", EXAMPLE_JUDGEMENT_LINE
+    kinds = [
+        kind
+        for kind in (RECALL_LABELS, PRECISION_LABELS, *LEVELS_BY_RATING)
+        if kind in record
+    ]
     if not kinds:
-        yield "nothing is judged", f"one of {', '.join((RECALL, PRECISION, *RATINGS))}"
+        yield (
+            "nothing is judged",
+            f"one of {', '.join((RECALL_LABELS, PRECISION_LABELS, *LEVELS_BY_RATING))}",
+        )
     for kind in kinds:
-        allowed = RATINGS.get(kind, (0, 1))
+        allowed = LEVELS_BY_RATING.get(kind, (0, 1))
         if type(record[kind]) is not int or record[kind] not in allowed:
             yield (
-                f"“{kind}” is {quoted(repr(record[kind]))}",
+                f"“{kind}” is {shorten_quoted_line(repr(record[kind]))}",
                 f"one of {', '.join(map(str, allowed))}",
             )
-    if (RECALL in record or PRECISION in record) and not isinstance(
+    if (RECALL_LABELS in record or PRECISION_LABELS in record) and not isinstance(
         record.get("claim"), str
     ):
-        yield "“claim” is no text", EXAMPLE
-    if PRECISION in record and type(record.get("mark")) is not int:
+        yield "“claim” is no text", EXAMPLE_JUDGEMENT_LINE
+    if PRECISION_LABELS in record and type(record.get("mark")) is not int:
         example = '{"annotator": "A", "id": "q1", "claim": "It rains", "mark": 2, "precision": 0}'
         yield "“mark” is no number", example
 
 
-def _item_name(item: Item) -> str:
+def _format_item_name(item: JudgedItem) -> str:
     names = ("response", "claim", "mark")
-    return f"{names[len(item) - 1]} “{quoted(str(item[-1]))}”" + (
+    return f"{names[len(item) - 1]} “{shorten_quoted_line(str(item[-1]))}”" + (
         f" of {item[0]}" if len(item) > 1 else ""
     )
 
 
-def cohen(first: Sequence[Label], second: Sequence[Label]) -> float:
+def compute_cohen_kappa(first: Sequence[Label], second: Sequence[Label]) -> float:
     """Return Cohen's kappa (Cohen 1960, A Coefficient of Agreement for Nominal Scales),
     where each rater has a separate distribution of labels.
 
     Kappa is NaN without items, or if both raters use the same single label for all
     items.
     """
-    return _agreement_of_two(
+    return _compute_two_rater_agreement(
         Kappa("kappa", "", labels=sorted({*first, *second}, key=str)), first, second
     )
 
 
-def quadratic(first: Sequence[int], second: Sequence[int]) -> float:
+def compute_quadratic_kappa(first: Sequence[int], second: Sequence[int]) -> float:
     """Return kappa with squared distances as weights (Cohen 1968, Weighted Kappa).
     Kappa is NaN without items, or if both raters use the same single label for all
     items.
@@ -438,12 +488,12 @@ def quadratic(first: Sequence[int], second: Sequence[int]) -> float:
     scale = range(
         min([*first, *second], default=0), max([*first, *second], default=0) + 1
     )
-    return _agreement_of_two(
+    return _compute_two_rater_agreement(
         QuadraticKappa("quadratic_kappa", "", labels=scale), first, second
     )
 
 
-def kappa_of(
+def apply_kappa_to_pairs(
     kappa: Callable[[Sequence[int], Sequence[int]], float],
     pairs: Collection[tuple[int, int]],
 ) -> float:
@@ -452,7 +502,7 @@ def kappa_of(
     return kappa(first, second)
 
 
-def _agreement_of_two(
+def _compute_two_rater_agreement(
     metric: Classification, first: Sequence[Label], second: Sequence[Label]
 ) -> float:
     if len(first) != len(second):
@@ -460,7 +510,7 @@ def _agreement_of_two(
     return float(metric.aggregate(metric.instance_stats(first, second).sum(axis=0)))
 
 
-def fleiss(items: Sequence[Sequence[Hashable]]) -> float:
+def compute_fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> float:
     """Return Fleiss' kappa (Fleiss 1971, Measuring nominal scale agreement among many
     raters), where all raters have a common distribution of labels.
 
@@ -484,7 +534,9 @@ def fleiss(items: Sequence[Sequence[Hashable]]) -> float:
     )
 
 
-def gwet(items: Sequence[Sequence[Hashable]], labels: Collection[Hashable]) -> float:
+def compute_gwet_ac1(
+    items: Sequence[Sequence[Hashable]], labels: Collection[Hashable]
+) -> float:
     """Return AC1 of Gwet 2008 (Computing inter-rater reliability and its variance in
     the presence of high agreement, British Journal of Mathematical and Statistical
     Psychology 61).
@@ -510,10 +562,12 @@ def gwet(items: Sequence[Sequence[Hashable]], labels: Collection[Hashable]) -> f
     return (observed - expected) / (1 - expected)
 
 
-Level = Literal["nominal", "ordinal", "interval"]
+MeasurementLevel = Literal["nominal", "ordinal", "interval"]
 
 
-def alpha(items: Sequence[Sequence[Any]], level: Level) -> float:
+def compute_krippendorff_alpha(
+    items: Sequence[Sequence[Any]], level: MeasurementLevel
+) -> float:
     """Return Krippendorff's alpha (Krippendorff 2004, Content Analysis, chapter 11),
     which is 1 minus observed over expected disagreement.
 

@@ -13,18 +13,18 @@ from statistics import NormalDist
 import numpy as np
 
 from scoring.metrics.base import Floats, Metric, WeightedMetric
-from scoring.stats.interval_methods import BCA, PERCENTILE, RESAMPLED
+from scoring.stats.interval_methods import BCA, PERCENTILE, RESAMPLING_METHODS
 
 #: Maximum number of sampled units that are in memory at once.
-BLOCK = 1_000_000
-LEVEL = 0.95
+MAX_SAMPLED_UNITS_IN_MEMORY = 1_000_000
+CONFIDENCE_LEVEL = 0.95
 
-Bounds = tuple[float, float]
+IntervalBounds = tuple[float, float]
 #: A metric and the metric's rows for all units, an array (units, m).
-Measured = tuple[Metric, Floats]
+MetricAndRows = tuple[Metric, Floats]
 
 
-class Resampler:
+class BootstrapResampler:
     """Samples units with replacement.
 
     All metrics with the same number of units and the same seed are computed on the same
@@ -44,7 +44,7 @@ class Resampler:
         each of b bootstrap samples.
         """
         bits = np.random.PCG64(self.seed)
-        per_block = max(1, BLOCK // max(1, self.units))
+        per_block = max(1, MAX_SAMPLED_UNITS_IN_MEMORY // max(1, self.units))
         for start in range(0, self.resamples, per_block):
             yield self._draw_unit_counts(bits, min(per_block, self.resamples - start))
 
@@ -63,13 +63,13 @@ class Resampler:
             row[:] = np.bincount(drawn, minlength=self.units)
         return counts
 
-    def sums(self, tables: Sequence[Floats]) -> list[Floats]:
+    def compute_resampled_sums(self, tables: Sequence[Floats]) -> list[Floats]:
         """For each table (units, m), return an array (resamples, m) with the sums of
         the sampled rows.
         """
         if not tables:
             return []
-        joined = on_grid(np.hstack(tables), self.units)
+        joined = round_to_summable_grid(np.hstack(tables), self.units)
         blocks = list(map(joined.__rmatmul__, self.weights()))
         drawn = np.concatenate(blocks) if blocks else np.zeros((0, joined.shape[1]))
         return np.split(
@@ -78,20 +78,20 @@ class Resampler:
 
     def intervals(
         self,
-        measured: Sequence[Measured],
+        measured: Sequence[MetricAndRows],
         *,
-        level: float = LEVEL,
+        level: float = CONFIDENCE_LEVEL,
         method: str = PERCENTILE,
-    ) -> list[Bounds | None]:
+    ) -> list[IntervalBounds | None]:
         """Return an interval for each measured metric, all from the same bootstrap
         samples.
 
         An interval is None without bootstrap samples, with fewer than two units, or if
         the metric's value in a sample is undefined or infinite.
         """
-        if method not in RESAMPLED:
+        if method not in RESAMPLING_METHODS:
             raise ValueError(
-                f"no resamples give intervals “{method}”; there are {', '.join(RESAMPLED)}"
+                f"no resamples give intervals “{method}”; there are {', '.join(RESAMPLING_METHODS)}"
             )
         if self.units < 2 or not self.resamples:
             return [None] * len(measured)
@@ -100,19 +100,21 @@ class Resampler:
             for metric, rows in measured
             if not isinstance(metric, WeightedMetric)
         }
-        sums = dict(zip(tables, self.sums(list(tables.values())), strict=True))
+        sums = dict(
+            zip(tables, self.compute_resampled_sums(list(tables.values())), strict=True)
+        )
         return [
-            bounds(
+            compute_bootstrap_interval(
                 metric,
                 rows,
-                self._bootstrap_values(metric, rows, sums),
+                self._compute_bootstrap_values(metric, rows, sums),
                 level=level,
                 method=method,
             )
             for metric, rows in measured
         ]
 
-    def _bootstrap_values(
+    def _compute_bootstrap_values(
         self, metric: Metric, rows: Floats, sums: dict[int, Floats]
     ) -> Floats:
         if not isinstance(metric, WeightedMetric):
@@ -125,23 +127,27 @@ class Resampler:
         )
 
 
-def bounds(
+def compute_bootstrap_interval(
     metric: Metric, rows: Floats, values: Floats, *, level: float, method: str
-) -> Bounds | None:
+) -> IntervalBounds | None:
     """Return the interval from a metric's bootstrap values, or None if one of these
     values is undefined or infinite.
     """
     if not np.isfinite(values).all():
         return None
     ends = np.array([(1 - level) / 2, (1 + level) / 2])
-    shares = _bca_shares(metric, rows, values, ends) if method == BCA else ends
+    shares = (
+        _compute_bca_quantile_levels(metric, rows, values, ends)
+        if method == BCA
+        else ends
+    )
     if shares is None:
         return None
     low, high = np.quantile(values, shares)
     return float(low), float(high)
 
 
-def _bca_shares(
+def _compute_bca_quantile_levels(
     metric: Metric, rows: Floats, values: Floats, shares: Floats
 ) -> Floats | None:
     """Return the quantile levels of bootstrap values that bound a BCa interval (Efron
@@ -155,7 +161,7 @@ def _bca_shares(
     if isinstance(metric, WeightedMetric):
         value, left_out = metric.total(rows), metric.left_out(rows)
     else:
-        exact = on_grid(rows, len(rows))
+        exact = round_to_summable_grid(rows, len(rows))
         total = exact.sum(axis=0)
         value = float(metric.aggregate(total[None])[0])
         left_out = metric.aggregate(total - exact)
@@ -177,36 +183,36 @@ def _bca_shares(
 
 
 #: Grid numbers have one bit less than a double, which keeps sums of them exact.
-BITS = 52
+GRID_BITS = 52
 
 
-class NotFinite(ValueError):
+class NonFiniteStatistics(ValueError):
     """The exception for a row of statistics that contains an infinite value or NaN. The
     message of the exception names the row and the column.
     """
 
 
-def refuse_not_finite(rows: Floats, what: str) -> None:
-    """Raise NotFinite with the first row and column that is infinite or NaN."""
+def refuse_non_finite_rows(rows: Floats, what: str) -> None:
+    """Raise NonFiniteStatistics with the first row and column that is infinite or NaN."""
     bad = np.argwhere(~np.isfinite(rows))
     if len(bad):
         row, column = bad[0].tolist()
-        raise NotFinite(
+        raise NonFiniteStatistics(
             f"{what}: column {column} of row {row} is infinite or not a number"
         )
 
 
-def on_grid(rows: Floats, weight: float) -> Floats:
+def round_to_summable_grid(rows: Floats, weight: float) -> Floats:
     """Return the (n, m) rows, rounded to a grid on which sums with integer weights are
     exact, where ``weight`` is the sum of the weights.
 
-    Rows of counts stay unchanged unless their sum exceeds 2**52. Raises NotFinite.
+    Rows of counts stay unchanged unless their sum exceeds 2**52. Raises NonFiniteStatistics.
     """
     largest = np.abs(rows).max(axis=0, initial=0.0)
     if not np.isfinite(largest).all():
-        refuse_not_finite(rows, "statistics")
+        refuse_non_finite_rows(rows, "statistics")
     _, exponent = np.frexp(largest * weight)
-    step = np.ldexp(1.0, np.maximum(exponent - BITS, -1000))
+    step = np.ldexp(1.0, np.maximum(exponent - GRID_BITS, -1000))
     exact = np.asarray(rows / step)
     np.rint(exact, out=exact)
     exact *= step

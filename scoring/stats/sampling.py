@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 Topic = TypeVar("Topic", bound=Hashable)
 
 
-def drawn_units(
+def draw_unit_sample(
     units: Iterable[tuple[Topic, str]], count: int, seed: str
 ) -> list[tuple[Topic, str]]:
     """Return a sample of ``count`` units, which are pairs (topic, name). Return all
@@ -31,12 +31,15 @@ def drawn_units(
         (
             topic,
             sorted(
-                names, key=lambda name: _pseudorandom_digest(seed, "unit", topic, name)
+                names,
+                key=lambda name: _compute_pseudorandom_digest(
+                    seed, "unit", topic, name
+                ),
             ),
         )
         for topic, names in by_topic.items()
     ]
-    queues.sort(key=lambda queue: _pseudorandom_digest(seed, "topic", queue[0]))
+    queues.sort(key=lambda queue: _compute_pseudorandom_digest(seed, "topic", queue[0]))
     drawn: list[tuple[Topic, str]] = []
     turn = 0
     while len(drawn) < count and any(turn < len(names) for _topic, names in queues):
@@ -45,11 +48,11 @@ def drawn_units(
     return drawn[:count]
 
 
-def _pseudorandom_digest(seed: str, *parts: object) -> bytes:
+def _compute_pseudorandom_digest(seed: str, *parts: object) -> bytes:
     return hashlib.sha256("\0".join(map(str, (seed, *parts))).encode()).digest()
 
 
-def weights_of_labels(
+def compute_label_weights(
     topics: NDArray[np.int_],
     weights: NDArray[np.float64],
     labelled: Sequence[int] | NDArray[np.int_],

@@ -28,12 +28,19 @@ import numpy as np
 
 from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats import jackknife
-from scoring.stats.jackknife import NoInterval
-from scoring.stats.resampling import LEVEL, Bounds, on_grid
-from scoring.stats.significance import smallest_p, trials_for
+from scoring.stats.jackknife import NoIntervalReason
+from scoring.stats.resampling import (
+    CONFIDENCE_LEVEL,
+    IntervalBounds,
+    round_to_summable_grid,
+)
+from scoring.stats.significance import (
+    choose_number_of_exchanges,
+    compute_smallest_p_value,
+)
 
 #: Minimum number of runs for the interval of a mean.
-MIN_RUNS = 3
+MIN_RUNS_PER_SYSTEM = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,46 +73,50 @@ class MeanDifference:
     low: float | None = None
     high: float | None = None
     p: float = math.nan
-    no_interval: NoInterval | None = None
+    no_interval: NoIntervalReason | None = None
 
 
-def mean_interval(
-    metric: Metric, runs: Sequence[Floats], *, level: float = LEVEL
-) -> Bounds | NoInterval:
+def compute_system_mean_interval(
+    metric: Metric, runs: Sequence[Floats], *, level: float = CONFIDENCE_LEVEL
+) -> IntervalBounds | NoIntervalReason:
     """Return the interval of a system's mean value from the (units, m) rows of several
     runs. The rows of all runs must have the same order of units.
     """
-    if len(runs) < MIN_RUNS:
-        return NoInterval.FEW_RUNS
-    found = _reason_of_no_interval(metric, runs) or _system_means(
-        metric, runs, _summed_denominators(metric, runs)
+    if len(runs) < MIN_RUNS_PER_SYSTEM:
+        return NoIntervalReason.FEW_RUNS
+    found = _find_no_interval_reason(metric, runs) or _compute_system_means(
+        metric, runs, _sum_denominators(metric, runs)
     )
-    if isinstance(found, NoInterval):
+    if isinstance(found, NoIntervalReason):
         return found
     low, high = metric.value_range
-    if not low - jackknife.ROUNDING <= found.mean <= high + jackknife.ROUNDING:
-        low, high = jackknife.NO_ENDS
+    if (
+        not low - jackknife.ROUNDING_TOLERANCE
+        <= found.mean
+        <= high + jackknife.ROUNDING_TOLERANCE
+    ):
+        low, high = jackknife.UNBOUNDED_RANGE
     low, high, mean = (
         float(metric.on_interval_scale(np.asarray(end)))
         for end in (low, high, found.mean)
     )
     values, left_out = map(metric.on_interval_scale, (found.values, found.left_out))
     of_seeds = float(np.var(values, ddof=1)) / len(values)
-    of_units = float(jackknife.jackknife_error(left_out)) ** 2
+    of_units = float(jackknife.compute_jackknife_error(left_out)) ** 2
     if not math.isfinite(of_seeds + of_units):
-        return NoInterval.UNDEFINED
-    df = _degrees_of_freedom(
+        return NoIntervalReason.UNDEFINED
+    df = _compute_degrees_of_freedom(
         [(of_units, found.number - 1), (of_seeds, len(values) - 1)]
     )
     if math.isinf(low) == math.isinf(high):
         error = np.asarray(math.sqrt(of_units + of_seeds))
-        ends = jackknife.score_bounds(
+        ends = jackknife.compute_score_bounds(
             mean, error, found.number, (low, high), level=level, df=df
         )
     elif np.isin(left_out, (low, high)).any():
-        return NoInterval.FEW_UNITS
+        return NoIntervalReason.FEW_UNITS
     else:
-        ends = jackknife.one_ended_bounds(
+        ends = jackknife.compute_one_ended_bounds(
             mean,
             left_out,
             found.number,
@@ -115,11 +126,17 @@ def mean_interval(
             df=df,
         )
     start, end = map(metric.from_interval_scale, ends)
-    return jackknife.as_bounds((start, end)) or NoInterval.ALL_EQUAL
+    return (
+        jackknife.convert_to_optional_bounds((start, end)) or NoIntervalReason.ALL_EQUAL
+    )
 
 
-def mean_difference(
-    metric: Metric, a: Sequence[Floats], b: Sequence[Floats], *, level: float = LEVEL
+def compare_system_means(
+    metric: Metric,
+    a: Sequence[Floats],
+    b: Sequence[Floats],
+    *,
+    level: float = CONFIDENCE_LEVEL,
 ) -> MeanDifference:
     """Compare the mean values of two systems from the rows of the systems' runs. The
     rows of all runs belong to the same units in the same order. A system may have a
@@ -128,20 +145,21 @@ def mean_difference(
     runs = [*a, *b]
     means = [float(np.mean([metric.total(rows) for rows in own])) for own in (a, b)]
     difference = means[0] - means[1]
-    reason = _reason_of_no_interval(metric, runs)
+    reason = _find_no_interval_reason(metric, runs)
     if reason is None and not all(map(metric.can_be_compared, runs)):
-        reason = NoInterval.TOO_FAR
-    carries = _summed_denominators(metric, runs)
+        reason = NoIntervalReason.TOO_FAR
+    carries = _sum_denominators(metric, runs)
     count = int(np.count_nonzero(carries))
-    found = [reason or _system_means(metric, own, carries) for own in (a, b)]
+    found = [reason or _compute_system_means(metric, own, carries) for own in (a, b)]
     known = [each for each in found if isinstance(each, _SystemMeans)]
     if len(known) < 2:
-        reason = next(each for each in found if isinstance(each, NoInterval))
+        reason = next(each for each in found if isinstance(each, NoIntervalReason))
         return MeanDifference(difference=difference, units=count, no_interval=reason)
     one, other = known
     parts = [
         (
-            float(jackknife.jackknife_error(one.left_out - other.left_out)) ** 2,
+            float(jackknife.compute_jackknife_error(one.left_out - other.left_out))
+            ** 2,
             min(one.number, other.number) - 1,
         ),
         *(
@@ -155,10 +173,10 @@ def mean_difference(
     ]
     error, df = (
         math.sqrt(sum(variance for variance, _own in parts)),
-        _degrees_of_freedom(parts),
+        _compute_degrees_of_freedom(parts),
     )
-    differing = _count_differences(metric, a, b)
-    ends = jackknife.difference_bounds(
+    differing = _count_differing_units(metric, a, b)
+    ends = jackknife.compute_difference_bounds(
         difference,
         np.asarray(error),
         min(one.number, other.number),
@@ -167,7 +185,7 @@ def mean_difference(
         level=level,
         df=df,
     )
-    low, high = jackknife.as_bounds(ends) or (None, None)
+    low, high = jackknife.convert_to_optional_bounds(ends) or (None, None)
     return MeanDifference(
         difference=difference,
         units=count,
@@ -175,25 +193,27 @@ def mean_difference(
         df=df,
         low=low,
         high=high,
-        p=_p_value(difference, error, df, differing),
+        p=_compute_p_value(difference, error, df, differing),
     )
 
 
-def _p_value(difference: float, error: float, df: float, differing: int) -> float:
+def _compute_p_value(
+    difference: float, error: float, df: float, differing: int
+) -> float:
     """Return the two-sided p-value of a difference, which is at least the smallest
     p-value of a test over this number of differing units.
     """
-    if abs(difference) <= jackknife.ROUNDING:
+    if abs(difference) <= jackknife.ROUNDING_TOLERANCE:
         return 1.0
     from scipy.special import stdtr
 
-    least = smallest_p(differing, trials_for(differing))
-    if error <= jackknife.ROUNDING:
+    least = compute_smallest_p_value(differing, choose_number_of_exchanges(differing))
+    if error <= jackknife.ROUNDING_TOLERANCE:
         return min(1.0, least)
     return min(1.0, max(2 * float(stdtr(df, -abs(difference) / error)), least))
 
 
-def _degrees_of_freedom(parts: Sequence[tuple[float, float]]) -> float:
+def _compute_degrees_of_freedom(parts: Sequence[tuple[float, float]]) -> float:
     """Return Satterthwaite's degrees of freedom of a sum of variances, each of which
     has its own degrees of freedom.
     """
@@ -206,26 +226,31 @@ def _degrees_of_freedom(parts: Sequence[tuple[float, float]]) -> float:
     return max(1.0, 1 / shares)
 
 
-def _reason_of_no_interval(metric: Metric, runs: Sequence[Floats]) -> NoInterval | None:
+def _find_no_interval_reason(
+    metric: Metric, runs: Sequence[Floats]
+) -> NoIntervalReason | None:
     """Return the reason why the standard error over the units of a run is unknown, or
     None if the standard errors of all runs are known.
     """
     if not metric.has_honest_interval:
-        return NoInterval.NOT_HONEST
+        return NoIntervalReason.NOT_HONEST
     if isinstance(metric, WeightedMetric):
         if not metric.has_interval:
-            return NoInterval.NOT_HONEST
-        carried = map(metric.carried_by_unit, runs)
+            return NoIntervalReason.NOT_HONEST
+        carried = map(metric.sum_carriers_by_unit, runs)
         if not all(map(jackknife.has_enough_carriers, carried)):
-            return NoInterval.FEW_CARRIERS
-    elif np.count_nonzero(_summed_denominators(metric, runs)) < jackknife.MIN_UNITS:
-        return NoInterval.FEW_UNITS
+            return NoIntervalReason.FEW_CARRIERS
+    elif (
+        np.count_nonzero(_sum_denominators(metric, runs))
+        < jackknife.MIN_INFLUENTIAL_UNITS
+    ):
+        return NoIntervalReason.FEW_UNITS
     if not all(map(metric.has_enough_units, runs)):
-        return NoInterval.FEW_OF_A_CLASS
+        return NoIntervalReason.FEW_OF_A_CLASS
     return None
 
 
-def _summed_denominators(metric: Metric, runs: Sequence[Floats]) -> Floats:
+def _sum_denominators(metric: Metric, runs: Sequence[Floats]) -> Floats:
     """Return an array (units,) with each unit's contribution to the denominator of the
     metric's value, summed over all runs. For a weighted metric, each unit contributes
     1.
@@ -235,33 +260,36 @@ def _summed_denominators(metric: Metric, runs: Sequence[Floats]) -> Floats:
     return np.asarray(sum(metric.denominators(rows) for rows in runs))
 
 
-def _system_means(
+def _compute_system_means(
     metric: Metric, runs: Sequence[Floats], carries: Floats
-) -> _SystemMeans | NoInterval:
+) -> _SystemMeans | NoIntervalReason:
     values = np.array([metric.total(rows) for rows in runs])
     left_out = np.mean(
-        [_jackknife_values(metric, rows, carries) for rows in runs], axis=0
+        [_compute_jackknife_values(metric, rows, carries) for rows in runs], axis=0
     )
     if not (np.isfinite(values).all() and np.isfinite(left_out).all()):
-        return NoInterval.UNDEFINED
+        return NoIntervalReason.UNDEFINED
     if isinstance(metric, WeightedMetric):
         number = min(
-            jackknife.number_of_carriers(metric.carried_by_unit(rows)) for rows in runs
+            jackknife.count_effective_carriers(metric.sum_carriers_by_unit(rows))
+            for rows in runs
         )
     else:
-        number = jackknife.kish_number(carries)
+        number = jackknife.compute_kish_number(carries)
     return _SystemMeans(values=values, left_out=left_out, number=number)
 
 
-def _jackknife_values(metric: Metric, rows: Floats, carries: Floats) -> Floats:
+def _compute_jackknife_values(metric: Metric, rows: Floats, carries: Floats) -> Floats:
     if isinstance(metric, WeightedMetric):
         return metric.left_out(rows)
-    exact = on_grid(rows, len(rows))
+    exact = round_to_summable_grid(rows, len(rows))
     without = exact.sum(axis=0) - exact
     return np.asarray(metric.aggregate(without[carries > 0]))
 
 
-def _count_differences(metric: Metric, a: Sequence[Floats], b: Sequence[Floats]) -> int:
+def _count_differing_units(
+    metric: Metric, a: Sequence[Floats], b: Sequence[Floats]
+) -> int:
     """Return the number of units in which the rows of all runs are not identical."""
     first = a[0]
     others = np.array([(first != rows).any(axis=1) for rows in (*a[1:], *b)])

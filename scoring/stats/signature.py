@@ -12,59 +12,65 @@ from functools import cache
 from importlib import metadata
 from typing import TYPE_CHECKING
 
-from tasks.types.base import DECLARED, base_rules
-from tasks.types.ledger import ASSIGNS, ENTAILS, SUPPORTS
+from tasks.types.base import DECLARED_SLUG_PREFIX, remove_judge_from_rule_set
+from tasks.types.ledger import ASSIGNS_KIND, ENTAILS_KIND, SUPPORTS_KIND
 
 if TYPE_CHECKING:
     from scoring.metrics.base import Metric
 
 #: Signatures show this many digits of a gold digest, and scores store all digits.
-DIGEST_LENGTH = 12
+SHOWN_DIGEST_LENGTH = 12
 #: The part of a signature with the digest of a run's labels, by the kind of the labels.
-LABEL_PARTS = {
-    ENTAILS: "entailment_labels",
-    SUPPORTS: "support_labels",
-    ASSIGNS: "assignment_labels",
+LABEL_DIGEST_KEY_BY_KIND = {
+    ENTAILS_KIND: "entailment_labels",
+    SUPPORTS_KIND: "support_labels",
+    ASSIGNS_KIND: "assignment_labels",
 }
 #: Signatures state the version of jackknife intervals, or why an interval is missing.
-INTERVAL_VERSION, NO_INTERVAL = "interval_v", "no_interval"
+INTERVAL_VERSION_KEY, NO_INTERVAL_KEY = "interval_v", "no_interval"
 #: Signatures state if the value covers the public or the private part of the split.
-PART = "part"
+SPLIT_PART_KEY = "part"
 #: The part of a signature with the version of the rules for reading runs.
 #: Version 1 is omitted.
-READING = "reading"
+READING_VERSION_KEY = "reading"
 #: The part of a signature with the reason for a missing value.
-NO_VALUE = "no_value"
+NO_VALUE_REASON_KEY = "no_value"
 #: The part of a signature with the Unicode normal form in which texts are compared.
-UNICODE = "unicode"
+UNICODE_FORM_KEY = "unicode"
 #: The part of a signature with the step to which the Ladder rounded the value.
-LADDER = "ladder"
+LADDER_STEP_KEY = "ladder"
 
 
-def column_key(metric: "Metric", *, gold: str, part: str = "", reading: int = 1) -> str:
+def build_column_key(
+    metric: "Metric", *, gold: str, part: str = "", reading: int = 1
+) -> str:
     """Return the column key of a score, which contains metric, rules, parameters, gold,
     part of the split, version of the rules for reading runs, and metric version.
 
     Scores with the same column key are comparable. The column key omits the version of
     the rules for reading runs if the version is 1.
 
-    >>> column_key(metric, gold="1a2b3c4d5e6f…")
+    >>> build_column_key(metric, gold="1a2b3c4d5e6f…")
     'overlap_f1_micro|rules:corrected|average:micro|gold:1a2b3c4d5e6f|v:1'
     """
     facts: dict[str, str | int | float] = {
         "rules": metric.rules,
         **dict(sorted(metric.parameters.items())),
-        **({UNICODE: metric.normal_form} if metric.normal_form else {}),
-        **({"task": metric.task[:DIGEST_LENGTH]} if metric.task else {}),
-        "gold": gold[:DIGEST_LENGTH],
-        **({PART: part} if part else {}),
-        **({READING: reading} if reading > 1 else {}),
+        **(
+            {UNICODE_FORM_KEY: metric.unicode_normal_form}
+            if metric.unicode_normal_form
+            else {}
+        ),
+        **({"task": metric.task[:SHOWN_DIGEST_LENGTH]} if metric.task else {}),
+        "gold": gold[:SHOWN_DIGEST_LENGTH],
+        **({SPLIT_PART_KEY: part} if part else {}),
+        **({READING_VERSION_KEY: reading} if reading > 1 else {}),
         "v": metric.version,
     }
     return _join_signature_parts(metric.name, facts)
 
 
-def signature(
+def build_signature(
     column: str,
     provenance: Mapping[str, str | int | float],
     packages: Sequence[str] = (),
@@ -72,20 +78,20 @@ def signature(
     """Return the column key with the score's provenance, which contains counts, number
     of resamples, seed and versions.
     """
-    return _join_signature_parts(column, {**provenance, **versions(packages)})
+    return _join_signature_parts(column, {**provenance, **collect_versions(packages)})
 
 
-version_of = cache(metadata.version)
+find_package_version = cache(metadata.version)
 
 
-def versions(packages: Sequence[str] = ()) -> dict[str, str]:
+def collect_versions(packages: Sequence[str] = ()) -> dict[str, str]:
     """Return the versions of Python, NumPy and the packages that computed a value."""
-    return {name: version_of(name) for name in ("numpy", *packages)} | {
+    return {name: find_package_version(name) for name in ("numpy", *packages)} | {
         "python": platform.python_version()
     }
 
 
-def offline_command(
+def format_score_command(
     task_type: str,
     *,
     rules: str,
@@ -103,10 +109,10 @@ def offline_command(
     options for the gold's secret key, and ``draw`` is the nonce of the sampled part of
     the split.
     """
-    drawn = provenance_of(signature)
-    if PART in drawn:
-        drawn[PART] = _reveal_nonce(drawn[PART], draw)
-    kind = _folder_or_slug(task_type)
+    drawn = parse_signature(signature)
+    if SPLIT_PART_KEY in drawn:
+        drawn[SPLIT_PART_KEY] = _reveal_nonce(drawn[SPLIT_PART_KEY], draw)
+    kind = _format_task_type_argument(task_type)
     words = [
         "python",
         "-m",
@@ -116,14 +122,18 @@ def offline_command(
     ]
     for path in gold:
         words += ["--gold", path]
-    words += [*(["--run", run] if run else []), "--rules", base_rules(rules)]
+    words += [
+        *(["--run", run] if run else []),
+        "--rules",
+        remove_judge_from_rule_set(rules),
+    ]
     for name, value in options.items():
         words += ["--option", f"{name}={value}"]
     sources = (
         ("--intervals", "resamples"),
         ("--method", "interval"),
         ("--seed", "seed"),
-        ("--part", PART),
+        ("--part", SPLIT_PART_KEY),
     )
     for option, name in sources:
         words += [option, drawn[name]] if name in drawn else []
@@ -140,15 +150,15 @@ def _reveal_nonce(part: str, draw: str) -> str:
     return f"{head}-{draw}" if draw and drawn.startswith("c") else part
 
 
-def _folder_or_slug(task_type: str) -> str:
+def _format_task_type_argument(task_type: str) -> str:
     """Return the command-line argument for a task type, which is the slug, or the
     folder name of a declared task.
     """
-    name = task_type.removeprefix(DECLARED)
+    name = task_type.removeprefix(DECLARED_SLUG_PREFIX)
     return task_type if name == task_type else f"./{name.partition('@')[0]}"
 
 
-def compare_command(  # noqa: PLR0913  (what a command consists of)
+def format_compare_command(  # noqa: PLR0913  (what a command consists of)
     task_type: str,
     *,
     rules: str,
@@ -169,11 +179,18 @@ def compare_command(  # noqa: PLR0913  (what a command consists of)
         "-m",
         "scoring",
         "compare",
-        _folder_or_slug(task_type),
+        _format_task_type_argument(task_type),
         "--gold",
         gold,
     ]
-    words += ["--run", runs[0], "--run", runs[1], "--rules", base_rules(rules)]
+    words += [
+        "--run",
+        runs[0],
+        "--run",
+        runs[1],
+        "--rules",
+        remove_judge_from_rule_set(rules),
+    ]
     for name, value in options.items():
         words += ["--option", f"{name}={value}"]
     words += ["--part", _reveal_nonce(part, draw)] if part else []
@@ -182,33 +199,37 @@ def compare_command(  # noqa: PLR0913  (what a command consists of)
     return shlex.join([*words, "--tests", str(trials), "--seed", str(seed)])
 
 
-def provenance_of(signature: str) -> dict[str, str]:
+def parse_signature(signature: str) -> dict[str, str]:
     """Return the parts of a signature as a mapping of names to values. The metric's
     name at the start of the signature is omitted.
     """
     return dict(part.split(":", 1) for part in signature.split("|")[1:])
 
 
-def withheld_signature(signature: str, instances: int) -> str:
+def build_withheld_signature(signature: str, instances: int) -> str:
     """Return the signature of a withheld score.
 
     The number of scored instances is replaced by the number of instances in the split,
     and the reason for a missing interval is removed, because both could reveal right
     answers.
     """
-    parts = provenance_of(signature)
-    parts.pop(NO_INTERVAL, None)
+    parts = parse_signature(signature)
+    parts.pop(NO_INTERVAL_KEY, None)
     return _join_signature_parts(
         signature.partition("|")[0], parts | {"n": str(instances)}
     )
 
 
-def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
+def replace_counts_by_placeholders(
+    signature: str, counts: Mapping[str, int | str]
+) -> str:
     """In a signature, replace the values in ``counts`` by placeholders. The function
     `filled` inserts the values again. A part of the signature whose value differs from
     ``counts`` is not changed.
 
-    >>> shared_form("f1|rules:corrected|v:1|n:10|missing:2|seed:0", {"n": 10, "missing": 2})
+    >>> replace_counts_by_placeholders(
+    ...     "f1|rules:corrected|v:1|n:10|missing:2|seed:0", {"n": 10, "missing": 2}
+    ... )
     'f1|rules:corrected|v:1|n:*|missing:*|seed:0'
     """
     return _replace_signature_parts(
@@ -216,8 +237,8 @@ def shared_form(signature: str, counts: Mapping[str, int | str]) -> str:
     )
 
 
-def filled(shared: str, counts: Mapping[str, int | str]) -> str:
-    """In a signature, replace the placeholders of `shared_form` by the values in
+def fill_count_placeholders(shared: str, counts: Mapping[str, int | str]) -> str:
+    """In a signature, replace the placeholders of `replace_counts_by_placeholders` by the values in
     ``counts``.
     """
     return _replace_signature_parts(

@@ -19,26 +19,31 @@ from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats, Metric, WeightedMetric
 from scoring.stats import jackknife
-from scoring.stats.resampling import BLOCK, LEVEL, Bounds, on_grid
+from scoring.stats.resampling import (
+    CONFIDENCE_LEVEL,
+    MAX_SAMPLED_UNITS_IN_MEMORY,
+    IntervalBounds,
+    round_to_summable_grid,
+)
 
 #: The familywise error rate.
-ALPHA = 0.05
+FAMILYWISE_ERROR_RATE = 0.05
 #: Up to this number of differing units, a test tries all 2**units exchanges.
 MAX_EXACT_UNITS = 16
-EXACT, APPROXIMATE = "exact randomisation", "approximate randomisation"
+EXACT_TEST, APPROXIMATE_TEST = "exact randomisation", "approximate randomisation"
 #: Two runs get further exchanges if at most this many first exchanges were extreme.
-FEW_EXTREME = 20
+FEW_EXTREME_EXCHANGES = 20
 #: Number of exchanges for one comparison of two runs.
 #: Tests with many units would take minutes and therefore use fewer exchanges.
-TRIALS, MIN_TRIALS = 10_000, 1_000
-MAX_DRAWS = 200_000_000
+DEFAULT_EXCHANGES, MIN_EXCHANGES = 10_000, 1_000
+MAX_DRAWN_UNITS = 200_000_000
 #: This many exchanges per comparison let the smallest p-value pass Holm's correction.
-TRIALS_PER_COMPARISON = 25
+EXCHANGES_PER_COMPARISON = 25
 SEED = 0
 
 
 @dataclass(frozen=True)
-class Paired:
+class PairedRuns:
     """A metric and the (units, m) rows of two runs. Row i of both runs belongs to the
     same unit i. Only rows that ``paired_rows`` of the metric returns can be exchanged
     between two runs.
@@ -48,7 +53,7 @@ class Paired:
     a: Floats
     b: Floats
     #: The reason why the two runs are not compared, or None if the runs are compared.
-    refused: jackknife.NoInterval | None = field(default=None, init=False)
+    refused: jackknife.NoIntervalReason | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         if self.a.shape != self.b.shape:
@@ -56,7 +61,7 @@ class Paired:
                 f"rows of {self.metric.name} do not line up: {self.a.shape}, {self.b.shape}"
             )
         if not all(map(self.metric.can_be_compared, (self.a, self.b))):
-            object.__setattr__(self, "refused", jackknife.NoInterval.TOO_FAR)
+            object.__setattr__(self, "refused", jackknife.NoIntervalReason.TOO_FAR)
             return
         object.__setattr__(self, "a", self.metric.paired_rows(self.a))
         object.__setattr__(self, "b", self.metric.paired_rows(self.b))
@@ -75,7 +80,7 @@ class PairedTest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class RunDifference:
     """The difference between two runs' values of one metric.
 
     ``difference`` is the value of run a minus the value of run b, on the metric's
@@ -92,27 +97,32 @@ class Difference:
     high: float | None
     test: PairedTest
     units: int
-    no_interval: jackknife.NoInterval | None = None
+    no_interval: jackknife.NoIntervalReason | None = None
 
 
-def differences(
-    pairs: Sequence[Paired],
+def compute_run_differences(
+    pairs: Sequence[PairedRuns],
     *,
     trials: int,
     seed: int,
     max_trials: int = 0,
-    level: float = LEVEL,
-) -> list[Difference]:
+    level: float = CONFIDENCE_LEVEL,
+) -> list[RunDifference]:
     """Return the difference of each pair of runs, with an interval and the p-value of
-    ``randomisation_tests``.
+    ``run_randomisation_tests``.
     """
-    tests = randomisation_tests(pairs, trials=trials, seed=seed, max_trials=max_trials)
+    tests = run_randomisation_tests(
+        pairs, trials=trials, seed=seed, max_trials=max_trials
+    )
     results = []
     for pair, test in zip(pairs, tests, strict=True):
-        a, b = _values_of_runs(pair)
-        spread = _spread_of_difference(pair)
-        low, high = _difference_interval(pair, a - b, spread, level) or (None, None)
-        difference = Difference(
+        a, b = _compute_run_values(pair)
+        spread = _compute_difference_spread(pair)
+        low, high = _compute_interval_from_spread(pair, a - b, spread, level) or (
+            None,
+            None,
+        )
+        difference = RunDifference(
             a=a,
             b=b,
             difference=a - b,
@@ -122,14 +132,14 @@ def differences(
             test=test,
             units=len(pair.a),
             no_interval=spread.no_interval
-            or (jackknife.NoInterval.UNDEFINED if low is None else None),
+            or (jackknife.NoIntervalReason.UNDEFINED if low is None else None),
         )
         results.append(difference)
     return results
 
 
-def randomisation_tests(
-    pairs: Sequence[Paired], *, trials: int, seed: int, max_trials: int = 0
+def run_randomisation_tests(
+    pairs: Sequence[PairedRuns], *, trials: int, seed: int, max_trials: int = 0
 ) -> list[PairedTest]:
     """Return the result of the randomisation test for each pair of runs.
 
@@ -142,14 +152,16 @@ def randomisation_tests(
     by_units: dict[int, list[int]] = {}
     for index, pair in enumerate(pairs):
         if pair.refused:
-            tests[index] = PairedTest(p=math.nan, kind=APPROXIMATE, trials=trials)
+            tests[index] = PairedTest(p=math.nan, kind=APPROXIMATE_TEST, trials=trials)
             continue
         if isinstance(pair.metric, WeightedMetric):
-            tests[index] = _weighted_test(pair, pair.metric, trials=trials, seed=seed)
+            tests[index] = _run_weighted_test(
+                pair, pair.metric, trials=trials, seed=seed
+            )
             continue
         differing = np.flatnonzero((pair.a != pair.b).any(axis=1))
         if len(differing) <= MAX_EXACT_UNITS:
-            tests[index] = _exact_test(pair, differing)
+            tests[index] = _run_exact_test(pair, differing)
         else:
             by_units.setdefault(len(pair.a), []).append(index)
     for places in by_units.values():
@@ -157,51 +169,55 @@ def randomisation_tests(
         tests.update(
             zip(
                 places,
-                _approximate_tests(chosen, trials=trials, seed=seed),
+                _run_approximate_tests(chosen, trials=trials, seed=seed),
                 strict=True,
             )
         )
         few = [
             place
             for place in places
-            if may_need_more(tests[place].p, trials, max_trials)
+            if may_need_more_exchanges(tests[place].p, trials, max_trials)
         ]
         chosen = [pairs[place] for place in few]
         tests.update(
             zip(
                 few,
-                _approximate_tests(chosen, trials=max_trials, seed=seed),
+                _run_approximate_tests(chosen, trials=max_trials, seed=seed),
                 strict=True,
             )
         )
     return [tests[place] for place in range(len(pairs))]
 
 
-def may_need_more(p: float | None, trials: int, max_trials: int) -> bool:
+def may_need_more_exchanges(p: float | None, trials: int, max_trials: int) -> bool:
     """Return True if more than ``trials`` random exchanges may lower the p-value."""
     return (
-        p is not None and max_trials > trials and p * (1 + trials) < FEW_EXTREME + 1.5
+        p is not None
+        and max_trials > trials
+        and p * (1 + trials) < FEW_EXTREME_EXCHANGES + 1.5
     )
 
 
-def trials_for(units: int, comparisons: int = 1) -> int:
+def choose_number_of_exchanges(units: int, comparisons: int = 1) -> int:
     """Return the number of random exchanges for each test of a leaderboard. The number
     of exchanges depends only on the arguments, which makes tests reproducible.
     """
-    trials = max(MIN_TRIALS, min(TRIALS, MAX_DRAWS // max(1, units)))
-    while trials < TRIALS_PER_COMPARISON * comparisons:
+    trials = max(
+        MIN_EXCHANGES, min(DEFAULT_EXCHANGES, MAX_DRAWN_UNITS // max(1, units))
+    )
+    while trials < EXCHANGES_PER_COMPARISON * comparisons:
         trials *= 2
     return trials
 
 
-def smallest_p(units: int, trials: int) -> float:
+def compute_smallest_p_value(units: int, trials: int) -> float:
     """Return the smallest possible p-value of a randomisation test over this number of
     differing units.
     """
     return 2.0 / 2.0**units if units <= MAX_EXACT_UNITS else 1 / (1 + trials)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
+def adjust_by_holm(p_values: Sequence[float]) -> list[float]:
     """Return the p-values adjusted for multiple tests (Holm 1979). A p-value of NaN
     stays NaN and is not counted as a test.
     """
@@ -216,8 +232,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def _weighted_test(
-    pair: Paired, metric: WeightedMetric, *, trials: int, seed: int
+def _run_weighted_test(
+    pair: PairedRuns, metric: WeightedMetric, *, trials: int, seed: int
 ) -> PairedTest:
     """Test the difference of a weighted metric on the stacked rows of both runs. For
     each unit, weights of 0 and 1 select the row of one of the two runs.
@@ -226,15 +242,17 @@ def _weighted_test(
     rows, count = np.vstack([pair.a, pair.b])[:, 1:], len(names)
     differing = np.unique(units[(pair.a != pair.b).any(axis=1)])
     is_exact = len(differing) <= MAX_EXACT_UNITS
-    tried, kind = (1 << len(differing), EXACT) if is_exact else (trials, APPROXIMATE)
+    tried, kind = (
+        (1 << len(differing), EXACT_TEST) if is_exact else (trials, APPROXIMATE_TEST)
+    )
     observed = abs(metric.total(pair.a) - metric.total(pair.b))
     if math.isnan(observed):
         return PairedTest(p=math.nan, kind=kind, trials=tried)
-    nearly = observed - jackknife.ROUNDING
+    nearly = observed - jackknife.ROUNDING_TOLERANCE
     bits, extreme, per_block = (
         np.random.PCG64(seed),
         0,
-        max(1, BLOCK // max(1, len(rows))),
+        max(1, MAX_SAMPLED_UNITS_IN_MEMORY // max(1, len(rows))),
     )
     for start in range(0, tried, per_block):
         size = min(per_block, tried - start)
@@ -270,10 +288,10 @@ class _ExchangeValues:
     of row differences over the exchanged units.
     """
 
-    def __init__(self, pair: Paired) -> None:
+    def __init__(self, pair: PairedRuns) -> None:
         self.metric = pair.metric
         units, self.width = pair.a.shape
-        both = on_grid(np.hstack([pair.a, pair.b]), 2 * units)
+        both = round_to_summable_grid(np.hstack([pair.a, pair.b]), 2 * units)
         a, b = both[:, : self.width], both[:, self.width :]
         self.surplus = a - b
         self.totals = a.sum(axis=0), b.sum(axis=0)
@@ -284,31 +302,35 @@ class _ExchangeValues:
         exchange. The array ``exchanged`` has the shape (trials, m).
         """
         a, b = self.totals
-        return np.abs(differences_of(self.metric, a - exchanged, b + exchanged))
+        return np.abs(
+            compute_value_differences(self.metric, a - exchanged, b + exchanged)
+        )
 
-    def extreme(self, exchanged: Floats) -> int:
+    def count_extreme_exchanges(self, exchanged: Floats) -> int:
         """Count the exchanges after which the absolute difference is at least the
         observed absolute difference. Undefined differences count too.
         """
-        nearly = self.observed - jackknife.ROUNDING
+        nearly = self.observed - jackknife.ROUNDING_TOLERANCE
         return int(np.count_nonzero(~(self.values(exchanged) < nearly)))
 
 
-def _exact_test(pair: Paired, differing: NDArray[np.intp]) -> PairedTest:
+def _run_exact_test(pair: PairedRuns, differing: NDArray[np.intp]) -> PairedTest:
     """Test the difference of a pair of runs over all exchanges of the units in which
     the runs differ.
     """
     exchange = _ExchangeValues(pair)
     count = 1 << len(differing)
     if math.isnan(exchange.observed):
-        return PairedTest(p=math.nan, kind=EXACT, trials=count)
+        return PairedTest(p=math.nan, kind=EXACT_TEST, trials=count)
     chosen = (np.arange(count)[:, None] >> np.arange(len(differing))) & 1
-    extreme = exchange.extreme(chosen.astype(np.float64) @ exchange.surplus[differing])
-    return PairedTest(p=extreme / count, kind=EXACT, trials=count)
+    extreme = exchange.count_extreme_exchanges(
+        chosen.astype(np.float64) @ exchange.surplus[differing]
+    )
+    return PairedTest(p=extreme / count, kind=EXACT_TEST, trials=count)
 
 
-def _approximate_tests(
-    pairs: Sequence[Paired], *, trials: int, seed: int
+def _run_approximate_tests(
+    pairs: Sequence[PairedRuns], *, trials: int, seed: int
 ) -> list[PairedTest]:
     if not pairs:
         return []
@@ -318,7 +340,7 @@ def _approximate_tests(
     extreme = np.zeros(len(pairs))
     # The blocks (b, units) contain random bits, which are 1 for exchanged units.
     bits, units = np.random.PCG64(seed), len(joined)
-    per_block = max(1, BLOCK // units)
+    per_block = max(1, MAX_SAMPLED_UNITS_IN_MEMORY // units)
     for start in range(0, trials, per_block):
         count = min(per_block, trials - start)
         raw = (
@@ -333,7 +355,7 @@ def _approximate_tests(
         )
         parts = np.split(chosen @ joined, ends, axis=1)
         extreme += [
-            exchange.extreme(part)
+            exchange.count_extreme_exchanges(part)
             for exchange, part in zip(exchanges, parts, strict=True)
         ]
     counted = zip((exchange.observed for exchange in exchanges), extreme, strict=True)
@@ -341,23 +363,27 @@ def _approximate_tests(
         math.nan if math.isnan(own) else (1 + int(count)) / (1 + trials)
         for own, count in counted
     )
-    return [PairedTest(p=p, kind=APPROXIMATE, trials=trials) for p in p_values]
+    return [PairedTest(p=p, kind=APPROXIMATE_TEST, trials=trials) for p in p_values]
 
 
-def difference_interval(pair: Paired, *, level: float = LEVEL) -> Bounds | None:
+def compute_difference_interval(
+    pair: PairedRuns, *, level: float = CONFIDENCE_LEVEL
+) -> IntervalBounds | None:
     """Return the interval of the difference between two runs' values. The interval is
     None with fewer than three units with a value, if the difference or its standard
     error is undefined, or if the runs are equal in every unit.
     """
-    a, b = _values_of_runs(pair)
-    return _difference_interval(pair, a - b, _spread_of_difference(pair), level)
+    a, b = _compute_run_values(pair)
+    return _compute_interval_from_spread(
+        pair, a - b, _compute_difference_spread(pair), level
+    )
 
 
-def difference_error(pair: Paired) -> float:
+def compute_difference_error(pair: PairedRuns) -> float:
     """Return the jackknife standard error of the difference between runs a and b, or
     NaN if the standard error is undefined.
     """
-    return _spread_of_difference(pair).error
+    return _compute_difference_spread(pair).error
 
 
 @dataclass(frozen=True)
@@ -370,75 +396,81 @@ class _DifferenceSpread:
     error: float = math.nan
     units: float = math.nan
     same: float = math.nan
-    no_interval: jackknife.NoInterval | None = None
+    no_interval: jackknife.NoIntervalReason | None = None
 
 
-def _spread_of_difference(pair: Paired) -> _DifferenceSpread:
+def _compute_difference_spread(pair: PairedRuns) -> _DifferenceSpread:
     metric, width = pair.metric, pair.a.shape[1]
     if pair.refused:
         return _DifferenceSpread(no_interval=pair.refused)
     if isinstance(metric, WeightedMetric):
-        return _spread_of_weighted(metric, pair)
+        return _compute_weighted_spread(metric, pair)
     weights = metric.denominators(pair.a) + metric.denominators(pair.b)
     carries = weights > 0
-    if np.count_nonzero(carries) < jackknife.MIN_UNITS:
-        return _DifferenceSpread(no_interval=jackknife.NoInterval.FEW_UNITS)
+    if np.count_nonzero(carries) < jackknife.MIN_INFLUENTIAL_UNITS:
+        return _DifferenceSpread(no_interval=jackknife.NoIntervalReason.FEW_UNITS)
     same = (pair.a == pair.b).all(axis=1)
     if same.all():
         is_defined = math.isfinite(float(metric.aggregate(pair.a.sum(axis=0))))
         return _DifferenceSpread(
-            error=0.0 if is_defined else math.nan, no_interval=jackknife.NoInterval.SAME
+            error=0.0 if is_defined else math.nan,
+            no_interval=jackknife.NoIntervalReason.SAME,
         )
     if not metric.has_honest_interval:
-        return _DifferenceSpread(no_interval=jackknife.NoInterval.NOT_HONEST)
+        return _DifferenceSpread(no_interval=jackknife.NoIntervalReason.NOT_HONEST)
     if not all(metric.has_enough_units(rows) for rows in (pair.a, pair.b)):
-        return _DifferenceSpread(no_interval=jackknife.NoInterval.FEW_OF_A_CLASS)
-    both = on_grid(np.hstack([pair.a, pair.b]), len(pair.a))
+        return _DifferenceSpread(no_interval=jackknife.NoIntervalReason.FEW_OF_A_CLASS)
+    both = round_to_summable_grid(np.hstack([pair.a, pair.b]), len(pair.a))
     without = (both.sum(axis=0) - both)[carries]
-    left_out = differences_of(metric, without[:, :width], without[:, width:])
+    left_out = compute_value_differences(metric, without[:, :width], without[:, width:])
     if not np.isfinite(left_out).all():
-        return _DifferenceSpread(no_interval=jackknife.NoInterval.UNDEFINED)
-    error, number = jackknife.jackknife_error(left_out), jackknife.kish_number(weights)
+        return _DifferenceSpread(no_interval=jackknife.NoIntervalReason.UNDEFINED)
+    error, number = (
+        jackknife.compute_jackknife_error(left_out),
+        jackknife.compute_kish_number(weights),
+    )
     return _DifferenceSpread(float(error), number, float(same[carries].mean()))
 
 
-def _spread_of_weighted(metric: WeightedMetric, pair: Paired) -> _DifferenceSpread:
-    carried = [metric.carried_by_unit(rows) for rows in (pair.a, pair.b)]
+def _compute_weighted_spread(
+    metric: WeightedMetric, pair: PairedRuns
+) -> _DifferenceSpread:
+    carried = [metric.sum_carriers_by_unit(rows) for rows in (pair.a, pair.b)]
     if not all(map(jackknife.has_enough_carriers, carried)):
-        return _DifferenceSpread(no_interval=jackknife.NoInterval.FEW_CARRIERS)
+        return _DifferenceSpread(no_interval=jackknife.NoIntervalReason.FEW_CARRIERS)
     if (pair.a == pair.b).all():
-        return _DifferenceSpread(error=0.0, no_interval=jackknife.NoInterval.SAME)
+        return _DifferenceSpread(error=0.0, no_interval=jackknife.NoIntervalReason.SAME)
     if not metric.has_interval:
-        return _DifferenceSpread(no_interval=jackknife.NoInterval.NOT_HONEST)
+        return _DifferenceSpread(no_interval=jackknife.NoIntervalReason.NOT_HONEST)
     left_out = metric.left_out(pair.a) - metric.left_out(pair.b)
     if not np.isfinite(left_out).all():
-        return _DifferenceSpread(no_interval=jackknife.NoInterval.UNDEFINED)
-    error = float(jackknife.jackknife_error(left_out))
+        return _DifferenceSpread(no_interval=jackknife.NoIntervalReason.UNDEFINED)
+    error = float(jackknife.compute_jackknife_error(left_out))
     return _DifferenceSpread(
-        error, min(map(jackknife.number_of_carriers, carried)), 0.0
+        error, min(map(jackknife.count_effective_carriers, carried)), 0.0
     )
 
 
-def _values_of_runs(pair: Paired) -> tuple[float, float]:
+def _compute_run_values(pair: PairedRuns) -> tuple[float, float]:
     if isinstance(pair.metric, WeightedMetric):
         return pair.metric.total(pair.a), pair.metric.total(pair.b)
     a, b = (float(pair.metric.aggregate(rows.sum(axis=0))) for rows in (pair.a, pair.b))
     return a, b
 
 
-def _difference_interval(
-    pair: Paired, difference: float, spread: _DifferenceSpread, level: float
-) -> Bounds | None:
+def _compute_interval_from_spread(
+    pair: PairedRuns, difference: float, spread: _DifferenceSpread, level: float
+) -> IntervalBounds | None:
     if spread.no_interval or not math.isfinite(difference):
         return None
     ends, error = pair.metric.value_range, np.asarray(spread.error)
-    bounds = jackknife.difference_bounds(
+    bounds = jackknife.compute_difference_bounds(
         difference, error, spread.units, ends, same=spread.same, level=level
     )
-    return jackknife.as_bounds(bounds)
+    return jackknife.convert_to_optional_bounds(bounds)
 
 
-def differences_of(metric: Metric, a: Floats, b: Floats) -> Floats:
+def compute_value_differences(metric: Metric, a: Floats, b: Floats) -> Floats:
     """Return the metric's value of run a minus the value of run b, computed from (…, m)
     sums of rows. The difference is undefined if one of the values is undefined, or if
     both values are infinite.
@@ -448,16 +480,18 @@ def differences_of(metric: Metric, a: Floats, b: Floats) -> Floats:
 
 
 #: Differences are called detectable if they are detected with this power.
-CHANCE = 0.8
-#: Maximum number of units that ``units_needed`` considers.
-MAX_UNITS = 10_000_000
+DETECTION_POWER = 0.8
+#: Maximum number of units that ``compute_needed_units`` considers.
+MAX_CONSIDERED_UNITS = 10_000_000
 
 
-def typical_error(pairs: Sequence[Paired]) -> float:
+def compute_median_error(pairs: Sequence[PairedRuns]) -> float:
     """Return the median standard error of differences over pairs of runs, or NaN if no
     pair has a positive error.
     """
-    positive = [error for pair in pairs if (error := difference_error(pair)) > 0]
+    positive = [
+        error for pair in pairs if (error := compute_difference_error(pair)) > 0
+    ]
     return median(positive) if positive else math.nan
 
 
@@ -472,11 +506,13 @@ def power(
     step of Holm's correction. The power is 0 if a test with this number of units cannot
     have a significant result.
     """
-    if at_units < min_units(comparisons):
+    if at_units < compute_min_units(comparisons):
         return 0.0
     from scipy.special import nctdtr
 
-    far = jackknife.t_quantile(1 - ALPHA / (2 * comparisons), at_units - 1)
+    far = jackknife.compute_t_quantile(
+        1 - FAMILYWISE_ERROR_RATE / (2 * comparisons), at_units - 1
+    )
     # The effect is limited to 35 standard errors, since the power beyond is nearly 1.
     away = min(abs(difference) / error * math.sqrt(at_units / units), 35.0)
     wrong_way = nctdtr(at_units - 1, away, -far)
@@ -484,7 +520,7 @@ def power(
     return float(1 - nctdtr(at_units - 1, away, far) + (max(0, wrong_way)))
 
 
-def detectable_difference(
+def compute_detectable_difference(
     error: float,
     units: int,
     *,
@@ -492,7 +528,7 @@ def detectable_difference(
     largest: float = math.inf,
     comparisons: int = 1,
 ) -> float:
-    """Return the smallest true difference that is detected with power ``CHANCE``, on
+    """Return the smallest true difference that is detected with power ``DETECTION_POWER``, on
     the metric's scale.
 
     ``error`` is the standard error of a difference over ``units`` units. ``at_units``
@@ -501,34 +537,34 @@ def detectable_difference(
     exceeds ``largest``. NaN if the error is NaN.
     """
     wanted = at_units or units
-    if wanted < min_units(comparisons):
+    if wanted < compute_min_units(comparisons):
         return math.inf
     # A detectable difference has this size in standard errors.
-    shares = (1 - ALPHA / (2 * comparisons), CHANCE)
-    errors = sum(jackknife.t_quantile(share, wanted - 1) for share in shares)
+    shares = (1 - FAMILYWISE_ERROR_RATE / (2 * comparisons), DETECTION_POWER)
+    errors = sum(jackknife.compute_t_quantile(share, wanted - 1) for share in shares)
     difference = errors * error * math.sqrt(units / wanted)
     return math.inf if difference > largest else difference
 
 
-def units_needed(
+def compute_needed_units(
     difference: float, error: float, units: int, *, comparisons: int = 1
 ) -> int | None:
     """Return the number of units that a test needs to detect a difference of this size
-    with power ``CHANCE``.
+    with power ``DETECTION_POWER``.
 
     The level of the test is corrected for the number of comparisons. The result is None
-    if the difference is 0, or if ``MAX_UNITS`` units do not suffice.
+    if the difference is 0, or if ``MAX_CONSIDERED_UNITS`` units do not suffice.
     """
     if not difference or not error > 0 or not math.isfinite(difference):
         return None
-    fewest, most = min_units(comparisons), MAX_UNITS
-    if detectable_difference(
+    fewest, most = compute_min_units(comparisons), MAX_CONSIDERED_UNITS
+    if compute_detectable_difference(
         error, units, at_units=most, comparisons=comparisons
     ) > abs(difference):
         return None
     while fewest < most:
         middle = (fewest + most) // 2
-        if detectable_difference(
+        if compute_detectable_difference(
             error, units, at_units=middle, comparisons=comparisons
         ) <= abs(difference):
             most = middle
@@ -538,10 +574,10 @@ def units_needed(
 
 
 #: Possible shares of noise in the variance between rows, with a uniform prior.
-NOISE = (np.arange(100) + 0.5) / 100
+NOISE_SHARE_GRID = (np.arange(100) + 0.5) / 100
 #: All systems of a leaderboard are equally good with this prior probability.
 #: `scripts/order_calibration.py` shows that this prior predicts frequencies best.
-EQUAL = 0.25
+PRIOR_OF_EQUAL_SYSTEMS = 0.25
 
 
 def order_chance(
@@ -568,34 +604,37 @@ def order_chance(
         return math.nan
     from scipy.special import stdtr
 
-    noise, before = NOISE, np.ones(len(NOISE))
+    noise, before = NOISE_SHARE_GRID, np.ones(len(NOISE_SHARE_GRID))
     if equal:
-        noise = np.append(NOISE, 1.0)
-        before = np.append(before, len(NOISE) * equal / (1 - equal))
+        noise = np.append(NOISE_SHARE_GRID, 1.0)
+        before = np.append(before, len(NOISE_SHARE_GRID) * equal / (1 - equal))
     likely = (rows - 1) / 2 * np.log(noise) - (rows - 1) * squares / errors * noise / 2
     weights = before * np.exp(likely - likely.max())
     chances = stdtr(units - 1, abs(difference) * np.sqrt(2 - noise) / error)
     return float((weights * chances).sum() / weights.sum())
 
 
-def min_units(comparisons: int = 1, level: float = ALPHA) -> int:
+def compute_min_units(
+    comparisons: int = 1, level: float = FAMILYWISE_ERROR_RATE
+) -> int:
     """Return the minimum number of units for which the smallest corrected p-value of an
     exact test reaches the level.
     """
     return math.ceil(math.log2(2 * comparisons / level))
 
 
-ROW, BOARD = "row", "board"
+ROW_FAMILY, BOARD_FAMILY = "row", "board"
 
 
-def adjusted_p(p: Floats) -> Floats:
+def adjust_p_values_by_row(p: Floats) -> Floats:
     """Return an array (rows, rows) with the p-values of pairs of leaderboard rows after
     Holm's correction in the family of each row. The p-value of a pair is the larger of
     the two p-values in the families of both rows.
 
-    The corrected p-value of a pair is at most ``ALPHA`` if and only if ``surely_above``
-    separates the two rows. ``p`` contains the uncorrected p-values of pairs, as in
-    ``standings_of``. The diagonal and pairs without a p-value contain NaN.
+    The corrected p-value of a pair is at most ``FAMILYWISE_ERROR_RATE`` if and only if
+    ``find_significantly_better_rows`` separates the two rows. ``p`` contains the
+    uncorrected p-values of pairs, as in ``compute_ranks_with_ranges``. The diagonal and
+    pairs without a p-value contain NaN.
     """
     count = len(p)
     own = np.where(np.eye(count, dtype=bool), np.nan, p)
@@ -609,7 +648,7 @@ def adjusted_p(p: Floats) -> Floats:
     return np.asarray(np.maximum(adjusted, adjusted.T))
 
 
-class Standing(NamedTuple):
+class RankWithRange(NamedTuple):
     """A leaderboard row's rank by value, and the range of the row's possible ranks."""
 
     rank: int
@@ -617,15 +656,19 @@ class Standing(NamedTuple):
     high: int
 
 
-def standings_of(
-    values: Sequence[float], p: Floats, *, family: str = ROW, alpha: float = ALPHA
-) -> list[Standing]:
+def compute_ranks_with_ranges(
+    values: Sequence[float],
+    p: Floats,
+    *,
+    family: str = ROW_FAMILY,
+    alpha: float = FAMILYWISE_ERROR_RATE,
+) -> list[RankWithRange]:
     """Return a standing for each leaderboard row, with the range of ranks that the
     pairwise tests do not exclude.
 
     The method is that of Mogstad, Romano, Shaikh and Wilhelm 2024 (Inference for Ranks,
     Review of Economic Studies). Each leaderboard row has its own family of tests, so
-    Holm's correction is over the comparisons of the row. If ``family`` is ``BOARD``,
+    Holm's correction is over the comparisons of the row. If ``family`` is ``BOARD_FAMILY``,
     the correction is over all pairs of rows instead. Two leaderboard rows differ if
     their test is significant in the families of both rows. Requiring significance in
     both families makes the ranges of ranks consistent.
@@ -639,24 +682,28 @@ def standings_of(
     if p.shape != (count, count):
         raise ValueError(f"{count} rows and p-values of {p.shape}")
     merits = np.where(np.isnan(values), -np.inf, np.asarray(values, dtype=float))
-    above = surely_above(merits, p, family=family, alpha=alpha)
+    above = find_significantly_better_rows(merits, p, family=family, alpha=alpha)
     ranks = 1 + count - np.searchsorted(np.sort(merits), merits, side="right")
     low, high = 1 + above.sum(axis=1), count - above.sum(axis=0)
-    return list(map(Standing, ranks.tolist(), low.tolist(), high.tolist()))
+    return list(map(RankWithRange, ranks.tolist(), low.tolist(), high.tolist()))
 
 
-def surely_above(
-    merits: Floats, p: Floats, *, family: str = ROW, alpha: float = ALPHA
+def find_significantly_better_rows(
+    merits: Floats,
+    p: Floats,
+    *,
+    family: str = ROW_FAMILY,
+    alpha: float = FAMILYWISE_ERROR_RATE,
 ) -> NDArray[np.bool_]:
     """Return a matrix in which ``[i, j]`` is True if leaderboard row j is better than
     row i, and the difference is significant in the families of both rows.
     """
-    differs = differing(p, family=family, alpha=alpha)
+    differs = find_significant_differences(p, family=family, alpha=alpha)
     return np.asarray(differs & differs.T & (merits[None, :] > merits[:, None]))
 
 
-def differing(
-    p: Floats, *, family: str = ROW, alpha: float = ALPHA
+def find_significant_differences(
+    p: Floats, *, family: str = ROW_FAMILY, alpha: float = FAMILYWISE_ERROR_RATE
 ) -> NDArray[np.bool_]:
     """Return a matrix in which ``[i, j]`` is True if leaderboard row i differs
     significantly from row j in the family of row i. The family ``ROW`` contains the
@@ -664,7 +711,7 @@ def differing(
     """
     count = len(p)
     others = ~np.eye(count, dtype=bool)
-    if family == ROW:
+    if family == ROW_FAMILY:
         # P-values below the first non-significant p-value are significant (`holm`).
         # A p-value of NaN sorts last, is never significant and is not counted.
         ordered = np.sort(np.where(others, p, np.nan))
@@ -674,9 +721,11 @@ def differing(
             axis=1, initial=np.inf, keepdims=True
         )
         return np.asarray(others & (p < first))
-    if family == BOARD:
+    if family == BOARD_FAMILY:
         above, adjusted = np.triu(others), np.full(p.shape, np.nan)
-        adjusted[above] = holm(p[above].tolist())
+        adjusted[above] = adjust_by_holm(p[above].tolist())
         adjusted.T[above] = adjusted[above]
         return np.asarray(adjusted <= alpha)
-    raise ValueError(f"there is no family “{family}”; there are {ROW}, {BOARD}")
+    raise ValueError(
+        f"there is no family “{family}”; there are {ROW_FAMILY}, {BOARD_FAMILY}"
+    )

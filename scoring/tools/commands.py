@@ -14,48 +14,54 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from scoring.offline.arguments import (
-    Given,
-    OptionsOf,
-    add_declared,
-    say,
-    say_step,
-    settings_of,
-    write_lines,
+    OptionsParser,
+    ParsedArguments,
+    add_declared_commands,
+    collect_dataclass_arguments,
+    print_output,
+    print_step,
+    write_json_lines,
 )
-from scoring.tools.baselines import UnknownBaseline, baseline, baselines, baselines_of
+from scoring.tools.baselines import (
+    UnknownBaseline,
+    baseline,
+    baselines,
+    find_baselines_of_task_type,
+)
 from tasks.types import InputRefused, OptionRefused, Problem, task_type
-from tasks.types.base import given_options
-from tasks.types.files import READING_VERSION, open_inputs
+from tasks.types.base import parse_option_arguments
+from tasks.types.files import CURRENT_PARSING_RULES_VERSION, open_files_of_all_inputs
 
 if TYPE_CHECKING:
     from scoring.tools.builders.parts import Workers
     from scoring.tools.builders.season import SeasonFolder
 
 
-def add_commands(commands: Any, options_of: OptionsOf) -> None:
-    add_declared(
+def add_commands(commands: Any, options_of: OptionsParser) -> None:
+    add_declared_commands(
         commands, Path(__file__).with_suffix(".toml"), globals(), options_of=options_of
     )
 
 
-def list_baselines(args: Given) -> int:
+def list_baselines(args: ParsedArguments) -> int:
     listed, names = baselines().values(), ("name", "task_types", "summary", "source")
     lines = (
         f"{one.name:<32} {', '.join(one.task_types)}\n{'':<32} {one.summary}"
         for one in listed
     )
-    return say(
+    return print_output(
         args, [{name: getattr(one, name) for name in names} for one in listed], *lines
     )
 
 
-def write_run(args: Given) -> int:
-    options = given_options(args.option)
+def write_run(args: ParsedArguments) -> int:
+    options = parse_option_arguments(args.option)
     try:
         if args.of_folder or os.path.isdir(args.name):  # noqa: PTH112
             folder = task_type(args.name)
             system = baseline(
-                args.of_folder or next(iter(baselines_of(folder)), ""), folder
+                args.of_folder or next(iter(find_baselines_of_task_type(folder)), ""),
+                folder,
             )
         else:
             system = baseline(args.name)
@@ -64,13 +70,13 @@ def write_run(args: Given) -> int:
         print(f"python -m scoring: {unknown}", file=sys.stderr)
         return 2
     words = system.words(options)
-    reading = READING_VERSION if args.reading is None else args.reading
-    count = system.write(open_inputs(args.gold, reading=reading), args.out)
+    reading = CURRENT_PARSING_RULES_VERSION if args.reading is None else args.reading
+    count = system.write(open_files_of_all_inputs(args.gold, reading=reading), args.out)
     lines = (f"{args.out}: {count} lines", *([words] if words else []))
-    return say(args, {"lines": count, "rests_on": words}, *lines)
+    return print_output(args, {"lines": count, "rests_on": words}, *lines)
 
 
-def write_texts(args: Given) -> int:
+def write_texts(args: ParsedArguments) -> int:
     from scoring.tools.baselines.citation_text import (
         GenerationSettings,
         iterate_model_answers,
@@ -78,19 +84,19 @@ def write_texts(args: Given) -> int:
 
     answers = list(
         iterate_model_answers(
-            open_inputs(args.inputs),
-            GenerationSettings(**settings_of(args, GenerationSettings)),
+            open_files_of_all_inputs(args.inputs),
+            GenerationSettings(**collect_dataclass_arguments(args, GenerationSettings)),
         )
     )
-    count = write_lines(args.out, answers)
-    return say(args, {"lines": count}, f"{args.out}: {count} lines")
+    count = write_json_lines(args.out, answers)
+    return print_output(args, {"lines": count}, f"{args.out}: {count} lines")
 
 
-def build_diagnostic_split(args: Given) -> int:
+def build_diagnostic_split(args: ParsedArguments) -> int:
     from scoring.tools.builders.classes import (
         CANDIDATE_DESCRIPTIONS,
         CONTEXTS_PER_STRATUM,
-        EACH,
+        EACH_DIMENSION_SAMPLING,
         SamplingRules,
     )
     from scoring.tools.builders.datasheet import list_small_classes
@@ -99,17 +105,19 @@ def build_diagnostic_split(args: Given) -> int:
         build_diagnostic,
         compare_builds,
         format_comparison_table,
-        placements,
+        iterate_diagnostic_placements,
     )
-    from tasks.types.citation_recommendation import CONTEXTS
+    from tasks.types.citation_recommendation import CONTEXTS_FILE_NAME
 
-    season = _open_season_folder(args, "citation-recommendation", placements)
-    if args.drawn is not None and args.sampling == EACH:
+    season = _open_season_folder(
+        args, "citation-recommendation", iterate_diagnostic_placements
+    )
+    if args.drawn is not None and args.sampling == EACH_DIMENSION_SAMPLING:
         raise InputRefused([Problem(message="--drawn is for --sampling official")])
     rules = SamplingRules(
         **{
             "per_stratum": CONTEXTS_PER_STRATUM[args.sampling],
-            **settings_of(args, SamplingRules),
+            **collect_dataclass_arguments(args, SamplingRules),
         }
     )
     how = {
@@ -120,11 +128,14 @@ def build_diagnostic_split(args: Given) -> int:
     }
     pipeline = None if args.tagger == "none" else args.tagger
     built = build_diagnostic(
-        args.corpus, season, rules, pipeline=pipeline, progress=say_step, **how
+        args.corpus, season, rules, pipeline=pipeline, progress=print_step, **how
     )
     if args.published:
         season = replace(
-            season, placements=list(placements(args.published, built.candidates))
+            season,
+            placements=list(
+                iterate_diagnostic_placements(args.published, built.candidates)
+            ),
         )
     _write_season(season, () if args.no_baselines else BASELINES)
     selected, eligible = built.selected, built.eligible
@@ -153,26 +164,28 @@ def build_diagnostic_split(args: Given) -> int:
     if args.agree_with:
         compared = list(
             format_comparison_table(
-                compare_builds(season.gold / CONTEXTS, args.agree_with)
+                compare_builds(season.gold / CONTEXTS_FILE_NAME, args.agree_with)
             )
         )
         (args.out / "agreement.md").write_text("\n".join(compared), encoding="utf-8")
         words += compared
-    return say(args, facts, *words)
+    return print_output(args, facts, *words)
 
 
-def build_resolution_gold(args: Given) -> int:
+def build_resolution_gold(args: ParsedArguments) -> int:
     from scoring.tools.builders.resolution import (
         BASELINES,
         ResolutionRules,
         build_resolution,
-        placements,
+        iterate_resolution_placements,
     )
     from scoring.tools.builders.season import make_baselines_of_methods
 
-    season = _open_season_folder(args, "citation-resolution", placements)
+    season = _open_season_folder(
+        args, "citation-resolution", iterate_resolution_placements
+    )
     rules, workers = (
-        ResolutionRules(**settings_of(args, ResolutionRules)),
+        ResolutionRules(**collect_dataclass_arguments(args, ResolutionRules)),
         _make_workers(args),
     )
     facts = build_resolution(
@@ -182,7 +195,7 @@ def build_resolution_gold(args: Given) -> int:
         form=args.form,
         workers=workers,
         work=args.work,
-        progress=say_step,
+        progress=print_step,
     )
     names = BASELINES if facts["contexts"] and not args.no_baselines else ()
     has_all = args.every_method or args.published
@@ -194,10 +207,10 @@ def build_resolution_gold(args: Given) -> int:
     message = (
         f"{facts['contexts']:,} contexts of {facts['papers']:,} papers, in {args.out}"
     )
-    return say(args, {**facts, "out": str(args.out)}, message)
+    return print_output(args, {**facts, "out": str(args.out)}, message)
 
 
-def build_citation_texts(args: Given) -> int:
+def build_citation_texts(args: ParsedArguments) -> int:
     from scoring.tools.builders.citation_text import (
         BASELINES,
         add_data_set,
@@ -206,11 +219,11 @@ def build_citation_texts(args: Given) -> int:
 
     season = _open_season_folder(args, "citation-text")
     named = {"form": args.form, "dataset": args.name or ""}
-    say_step("reading the data set")
+    print_step("reading the data set")
     loaded = load_data_set(
         args.corpus, split=args.split, with_context=args.context, **named
     )
-    say_step(f"writing {len(loaded.instances):,} instances")
+    print_step(f"writing {len(loaded.instances):,} instances")
     instances = add_data_set(loaded, season)
     _write_season(season, () if args.no_baselines else BASELINES)
     faults = Counter(fault["fault"] for fault in loaded.faults)
@@ -219,7 +232,7 @@ def build_citation_texts(args: Given) -> int:
         "in_all": len(instances),
         "faults": faults,
     }
-    return say(
+    return print_output(
         args,
         {
             **counts,
@@ -233,17 +246,17 @@ def build_citation_texts(args: Given) -> int:
     )
 
 
-def build_topics(args: Given) -> int:
+def build_topics(args: ParsedArguments) -> int:
     from scoring.tools.builders import topics
 
-    rules = topics.TopicRules(**settings_of(args, topics.TopicRules))
+    rules = topics.TopicRules(**collect_dataclass_arguments(args, topics.TopicRules))
     facts = topics.build_topics(
-        args.corpus, args.out, rules, form=args.form, progress=say_step
+        args.corpus, args.out, rules, form=args.form, progress=print_step
     )
     citances = facts.get("statistics", {}).get("citances", {}).get("sum", 0)
     built, eligible = len(facts["topics"]), facts["eligible"]
     message = f"{built:,} topics of {eligible:,} that could be one, {citances:,} citances, in {args.out}"
-    return say(
+    return print_output(
         args,
         facts,
         message,
@@ -251,18 +264,18 @@ def build_topics(args: Given) -> int:
     )
 
 
-def train_tagger(args: Given) -> int:
+def train_tagger(args: ParsedArguments) -> int:
     """Train a tagger on all labelled sentences of the argument LABELLED.
 
     Without a test file, the printed figures are from another tagger, which was trained
     on nine tenths of the sentences and tested on the rest.
     """
-    from scoring.metrics.discourse import MANIFEST
+    from scoring.metrics.discourse import TAGGER_MANIFEST_FILE
     from scoring.tools.training import (
-        Settings,
+        TrainingSettings,
         evaluate_tagger,
         make_tagger_manifest,
-        read_labelled,
+        read_labelled_sentences,
         split_off_test_sentences,
         train_sentence_tagger,
     )
@@ -273,13 +286,13 @@ def train_tagger(args: Given) -> int:
         )
     if args.decimals is not None and args.decimals < 0:
         raise OptionRefused(f"--decimals {args.decimals}: expected 0 or more")
-    settings = Settings(
+    settings = TrainingSettings(
         strength=args.strength, least=args.least, decimals=args.decimals
     )
-    sentences = read_labelled(args.labelled)
+    sentences = read_labelled_sentences(args.labelled)
     tagger = train_sentence_tagger(sentences, settings)
     if args.test:
-        figures = evaluate_tagger(tagger, sentences, read_labelled(args.test))
+        figures = evaluate_tagger(tagger, sentences, read_labelled_sentences(args.test))
         evaluation = {"on": args.test.name, **figures}
     else:
         rest, tested = split_off_test_sentences(sentences, args.seed)
@@ -297,10 +310,12 @@ def train_tagger(args: Given) -> int:
             key: evaluation[name][key] for key in ("sentences", "accuracy", "macro_f1")
         }
         lines.append(f"{name:<28} {json.dumps(short)}")
-    return say(args, (args.out / MANIFEST).read_text().removesuffix("\n"), *lines)
+    return print_output(
+        args, (args.out / TAGGER_MANIFEST_FILE).read_text().removesuffix("\n"), *lines
+    )
 
 
-def _make_workers(args: Given) -> "Workers":
+def _make_workers(args: ParsedArguments) -> "Workers":
     from scoring.tools.builders.parts import Workers
 
     if args.cluster and not args.work:
@@ -312,7 +327,7 @@ def _make_workers(args: Given) -> "Workers":
 
 
 def _open_season_folder(
-    args: Given,
+    args: ParsedArguments,
     task_type: str,
     placements: Callable[[Path], Iterable[str]] | None = None,
 ) -> "SeasonFolder":
@@ -348,20 +363,20 @@ def _write_season(season: "SeasonFolder", *baselines: Any) -> None:
         sys.stderr.write(f"left out, {name}\n")
 
 
-def _name(separators: str, words: str) -> Callable[[str], str]:
-    def name(text: str) -> str:
+def _make_name_parser(separators: str, words: str) -> Callable[[str], str]:
+    def parse_name(text: str) -> str:
         if not re.fullmatch(rf"[a-z0-9]+(?:[{separators}][a-z0-9]+)*", text):
             raise argparse.ArgumentTypeError(
                 f"“{text}” has other than small letters, digits{words}"
             )
         return text
 
-    return name
+    return parse_name
 
 
 _slug, _data_set = (
-    _name("-", " and single hyphens"),
-    _name("-_", ", hyphens and underscores"),
+    _make_name_parser("-", " and single hyphens"),
+    _make_name_parser("-_", ", hyphens and underscores"),
 )
 
 

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.base import Floats, f1_of_counts
-from scoring.metrics.discourse import BLOCKS, Tagger
+from scoring.metrics.discourse import VECTORIZER_SETTINGS_BY_BLOCK, SentenceTagger
 from tasks.types import InputRefused, Problem
-from tasks.types.files import open_input
-from tasks.types.problems import refuse
-from tasks.types.text import json_lines
+from tasks.types.files import open_input_files
+from tasks.types.problems import raise_if_any_problem_is_fatal
+from tasks.types.text import iterate_json_objects
 
-EXAMPLE = '{"text": "We follow the model of [1].", "label": "Uses"}'
+EXAMPLE_LABELLED_LINE = '{"text": "We follow the model of [1].", "label": "Uses"}'
 #: Without a test file, one in this many sentences is used for testing.
 HELD_OUT_FRACTION_DENOMINATOR = 10
 MIN_LABELLED_SENTENCES = 20
@@ -35,7 +35,7 @@ class LabelledSentence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class TrainingSettings:
     """Settings of training.
 
     Words and n-grams that occur in fewer than ``least`` sentences are ignored. To make
@@ -48,14 +48,14 @@ class Settings:
     decimals: int | None = None
 
 
-def read_labelled(path: Path) -> list[LabelledSentence]:
+def read_labelled_sentences(path: Path) -> list[LabelledSentence]:
     """Read labelled sentences from a file or folder of JSON Lines with the fields
     `text` and `label`. Raises InputRefused.
     """
     problems: list[Problem] = []
     labelled: list[LabelledSentence] = []
-    for file in open_input(path):
-        for number, value, line in json_lines(file, problems):
+    for file in open_input_files(path):
+        for number, value, line in iterate_json_objects(file, problems):
             text, label = value.get("text"), value.get("label")
             if (
                 isinstance(text, str)
@@ -66,14 +66,18 @@ def read_labelled(path: Path) -> list[LabelledSentence]:
                 labelled.append(LabelledSentence(text, label))
             else:
                 message = "“text” or “label” is no text, or empty"
-                problems.append(file.problem(message, EXAMPLE, line=number, raw=line))
-    refuse(problems)
+                problems.append(
+                    file.make_problem(
+                        message, EXAMPLE_LABELLED_LINE, line=number, raw=line
+                    )
+                )
+    raise_if_any_problem_is_fatal(problems)
     return labelled
 
 
 def train_sentence_tagger(
-    sentences: Sequence[LabelledSentence], settings: Settings
-) -> Tagger:
+    sentences: Sequence[LabelledSentence], settings: TrainingSettings
+) -> SentenceTagger:
     """Train a tagger. Raises InputRefused if the files have too few sentences or
     labels.
     """
@@ -97,7 +101,7 @@ def train_sentence_tagger(
     texts = [sentence.text for sentence in sentences]
     blocks = {
         name: TfidfVectorizer(min_df=settings.least, **words)
-        for name, words in BLOCKS.items()
+        for name, words in VECTORIZER_SETTINGS_BY_BLOCK.items()
     }
     inputs = hstack(
         [block.fit_transform(texts) for block in blocks.values()], format="csr"
@@ -106,7 +110,7 @@ def train_sentence_tagger(
         C=settings.strength, class_weight="balanced", max_iter=2000
     )
     model.fit(inputs, [sentence.label for sentence in sentences])
-    return Tagger(
+    return SentenceTagger(
         labels=tuple(str(label) for label in model.classes_),
         terms={
             name: tuple(map(str, block.get_feature_names_out()))
@@ -150,7 +154,7 @@ def split_off_test_sentences(
 
 
 def evaluate_tagger(
-    tagger: Tagger,
+    tagger: SentenceTagger,
     trained: Sequence[LabelledSentence],
     tested: Sequence[LabelledSentence],
 ) -> dict[str, Any]:
@@ -167,7 +171,7 @@ def evaluate_tagger(
 
 
 def compute_accuracy_and_f1(
-    tagger: Tagger, sentences: Sequence[LabelledSentence]
+    tagger: SentenceTagger, sentences: Sequence[LabelledSentence]
 ) -> dict[str, Any]:
     """Return accuracy, and macro-F1 over all labels that occur in the gold or in the
     answers, or None if there are no sentences.
@@ -200,12 +204,12 @@ def compute_f1_by_label(
 
 def make_tagger_manifest(
     trained: Sequence[LabelledSentence],
-    settings: Settings,
+    settings: TrainingSettings,
     source: Path,
     evaluation: Mapping[str, Any],
 ) -> dict[str, Any]:
     counts = Counter(sentence.label for sentence in trained)
-    blocks = {name: dict(words) for name, words in BLOCKS.items()}
+    blocks = {name: dict(words) for name, words in VECTORIZER_SETTINGS_BY_BLOCK.items()}
     texts = "".join(f"{sentence.text}\t{sentence.label}\n" for sentence in trained)
     return {
         "trained_on": {

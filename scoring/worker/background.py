@@ -13,27 +13,30 @@ from django.core.files.base import File
 from django.db import IntegrityError, transaction
 
 from citeboard.core import storage
-from citeboard.core.commits import after_commit
-from citeboard.core.database import database_now, database_time_after
+from citeboard.core.commits import call_after_commit
+from citeboard.core.database import database_time_expression, fetch_database_time
 from citeboard.teams.models import User
 from scoring.models import BackgroundJob
 from tasks.jobs import engine
 from tasks.models import Job, Phase, Season, Submission
 from tasks.submissions.uploads import UploadedRunFile
 from tasks.types import Problem
-from tasks.types.problems import capped
+from tasks.types.problems import select_problems_to_list
 
-Kind, State = BackgroundJob.Kind, BackgroundJob.State
+BackgroundJobKind, BackgroundJobState = BackgroundJob.Kind, BackgroundJob.State
 
 #: The row and the files of a finished job are deleted after this time.
 #: Archives and zips for papers are deleted earlier, above all if a newer file exists.
-RESULT_RETENTION = dt.timedelta(days=30)
-PAPERS_KEPT, REPLACED_KEPT = dt.timedelta(days=7), dt.timedelta(hours=1)
-MAX_JOBS_DELETED = 20
+FINISHED_JOB_RETENTION = dt.timedelta(days=30)
+PAPER_FILE_RETENTION, REPLACED_FILE_RETENTION = (
+    dt.timedelta(days=7),
+    dt.timedelta(hours=1),
+)
+MAX_OLD_JOBS_DELETED_AT_ONCE = 20
 
 
-class BackgroundWork(engine.JobKind):
-    handler = "citeboard.background.work.do"
+class BackgroundWorkJobKind(engine.JobKind):
+    handler = "citeboard.background.work.execute_claimed_job"
     model, lease = BackgroundJob, 60
     related = (
         "season",
@@ -45,16 +48,16 @@ class BackgroundWork(engine.JobKind):
     def moved(self, job: Job, state: Job.State, reason: str) -> None:
         BackgroundJob.objects.filter(job=job).update(doing="")
 
-    def fail_last(self, job: Job, reason: str) -> bool:
+    def fail_after_last_attempt(self, job: Job, reason: str) -> bool:
         words = f"{reason} It was begun {job.attempt} times, and is not begun again by itself."
-        return fail_background_job(background_job(job), words)
+        return fail_background_job(load_background_job(job), words)
 
 
-BACKGROUND = BackgroundWork()
+BACKGROUND_WORK_JOBS = BackgroundWorkJobKind()
 
 
-def background_job(job: Job) -> BackgroundJob:
-    row: BackgroundJob = engine.related_row_of(job)
+def load_background_job(job: Job) -> BackgroundJob:
+    row: BackgroundJob = engine.get_related_row(job)
     row.job = job
     return row
 
@@ -93,7 +96,9 @@ def queue_background_job(
     name = ""
     if upload:
         with upload.path.open("rb") as sent:
-            name = storage.statistics.save(new_storage_name("upload"), File(sent))
+            name = storage.statistics_file_storage.save(
+                make_random_storage_name("upload"), File(sent)
+            )
     try:
         with transaction.atomic():
             job = BackgroundJob.objects.create(
@@ -113,17 +118,19 @@ def queue_background_job(
             engine.wake_worker(job.job)
     except IntegrityError:
         if name:
-            storage.statistics.delete(name)
+            storage.statistics_file_storage.delete(name)
         # If the equal job has ended meanwhile, this query returns its row.
         return same.latest("pk")
     return job
 
 
-def new_storage_name(suffix: str) -> str:
+def make_random_storage_name(suffix: str) -> str:
     return f"background/{secrets.token_hex(16)}.{suffix}"
 
 
-def update_progress(job: BackgroundJob, progress: float, doing: str) -> bool:
+def update_background_job_progress(
+    job: BackgroundJob, progress: float, doing: str
+) -> bool:
     with transaction.atomic():
         is_ours = engine.renew_lease(job.job, progress=progress)
         return is_ours and bool(
@@ -146,56 +153,71 @@ def complete_background_job(
     """
     with transaction.atomic():
         if not engine.end_lease(
-            job.job, state=State.DONE, finished_at=database_time_after(), progress=1
+            job.job,
+            state=BackgroundJobState.DONE,
+            finished_at=database_time_expression(),
+            progress=1,
         ):
             return False
         result = record()
-        shown, more = capped(problems)
+        shown, more = select_problems_to_list(problems)
         listed = [problem.as_dict() for problem in shown]
-        _delete_sent_file(job, file=file, result=result, problems=listed, more=more)
+        _finish_row_and_delete_sent_file(
+            job, file=file, result=result, problems=listed, more=more
+        )
     return True
 
 
 def fail_background_job(
     job: BackgroundJob, reason: str, problems: Sequence[Problem] = ()
 ) -> bool:
-    shown, more = capped(problems)
+    shown, more = select_problems_to_list(problems)
     listed = [problem.as_dict() for problem in shown]
     with transaction.atomic():
         if not engine.end_lease(
             job.job,
-            state=State.FAILED,
-            finished_at=database_time_after(),
+            state=BackgroundJobState.FAILED,
+            finished_at=database_time_expression(),
             reason=reason,
         ):
             return False
-        _delete_sent_file(job, problems=listed, more=more)
+        _finish_row_and_delete_sent_file(job, problems=listed, more=more)
     return True
 
 
-def _delete_sent_file(job: BackgroundJob, *, file: str = "", **facts: Any) -> None:
+def _finish_row_and_delete_sent_file(
+    job: BackgroundJob, *, file: str = "", **facts: Any
+) -> None:
     BackgroundJob.objects.filter(pk=job.pk).update(
-        finished_at=database_time_after(), doing="", file=file, **facts
+        finished_at=database_time_expression(), doing="", file=file, **facts
     )
     if sent := job.file:
-        after_commit(lambda: storage.statistics.delete(sent))
+        call_after_commit(lambda: storage.statistics_file_storage.delete(sent))
 
 
 def delete_old_background_jobs(now: dt.datetime | None = None) -> int:
-    now = now or database_now()
+    now = now or fetch_database_time()
     ended = BackgroundJob.objects.filter(finished_at__isnull=False).select_related(
         "job"
     )
-    papers = ended.filter(kind__in=[Kind.PAPER, Kind.ARCHIVE])
-    old = list(ended.filter(finished_at__lt=now - RESULT_RETENTION)[:MAX_JOBS_DELETED])
-    old += papers.filter(finished_at__lt=now - PAPERS_KEPT)[:MAX_JOBS_DELETED]
+    papers = ended.filter(kind__in=[BackgroundJobKind.PAPER, BackgroundJobKind.ARCHIVE])
+    old = list(
+        ended.filter(finished_at__lt=now - FINISHED_JOB_RETENTION)[
+            :MAX_OLD_JOBS_DELETED_AT_ONCE
+        ]
+    )
+    old += papers.filter(finished_at__lt=now - PAPER_FILE_RETENTION)[
+        :MAX_OLD_JOBS_DELETED_AT_ONCE
+    ]
     newest: set[tuple[str, int, int | None]] = set()
-    for paper in papers.filter(job__state=State.DONE).order_by("-finished_at", "-pk"):
+    for paper in papers.filter(job__state=BackgroundJobState.DONE).order_by(
+        "-finished_at", "-pk"
+    ):
         view = (paper.kind, paper.season_id, paper.asked_by_id)
         if (
             view in newest
             and paper.finished_at is not None
-            and paper.finished_at < now - REPLACED_KEPT
+            and paper.finished_at < now - REPLACED_FILE_RETENTION
         ):
             old.append(paper)
         newest.add(view)
@@ -204,5 +226,5 @@ def delete_old_background_jobs(now: dt.datetime | None = None) -> int:
         # Delete the row before the file, because a row must not lack its file.
         job.job.delete()
         if job.file:
-            storage.statistics.delete(job.file)
+            storage.statistics_file_storage.delete(job.file)
     return len(forgotten)

@@ -14,38 +14,41 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.confinement import limits_for_organisers, read_upload
-from citeboard.core.refusals import Refused
+from citeboard.core.confinement import build_organiser_upload_limits, read_upload
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import User
 from scoring.tools import baselines
-from scoring.worker.child import RunFailed
-from scoring.worker.local_copies import gold_copy, storage_in_use
+from scoring.worker.child import ScoringOfRunFailed
+from scoring.worker.local_copies import (
+    convert_storage_errors,
+    get_or_make_local_gold_copy,
+)
 from tasks.jobs import leases
 from tasks.jobs.interruptions import retry_on_database_error
 from tasks.jobs.leases import (
+    compute_options_digest,
+    create_baseline_writing_job,
     create_scoring_jobs,
-    create_writing_job,
-    digest_of_options,
     restart_job,
 )
 from tasks.models import Gold, Job, Phase, Submission, Task
 from tasks.submissions.run_acts import withdraw_replaced_run
-from tasks.submissions.run_card import RunFindings, warnings_as_dicts
+from tasks.submissions.run_card import RunCheckResult, format_warnings_as_dicts
 from tasks.submissions.submit import check_run
 from tasks.submissions.uploads import (
     StoredRunFile,
     UploadedRunFile,
+    compute_sha256_of_file,
     delete_stored_run_file,
-    sha256_of_file,
     store_run_file,
 )
-from tasks.types.problems import capped
+from tasks.types.problems import select_problems_to_list
 
-Status, Kind = Submission.Status, Submission.Kind
+SubmissionStatus, SubmissionKind = Submission.Status, Submission.Kind
 
-HUMAN_LINE_NAME = "human-line"
-HUMAN_LINE_SYSTEM = "Annotators, each against the others"
-HUMAN_LINE_DESCRIPTION = (
+HUMAN_PERFORMANCE_BASELINE_NAME = "human-line"
+HUMAN_PERFORMANCE_SYSTEM_NAME = "Annotators, each against the others"
+HUMAN_PERFORMANCE_DESCRIPTION = (
     "What each annotator of the gold scores where the others' annotation is the gold; all of them together, "
     "and one by one under the classes of “Answered by”."
 )
@@ -61,20 +64,20 @@ class RequestedBaseline:
     is_new: bool
 
 
-def baseline_names_for(phase: Phase) -> list[str]:
-    names = list(baselines.baselines_of(phase.task.task_type))
+def list_baseline_names(phase: Phase) -> list[str]:
+    names = list(baselines.find_baselines_of_task_type(phase.task.task_type))
     has_line = (
         phase.task.type in baselines.TASK_TYPES_WITH_HUMAN_LINE
         and baselines.is_papers_package_installed()
     )
-    return [*names, HUMAN_LINE_NAME] if has_line else names
+    return [*names, HUMAN_PERFORMANCE_BASELINE_NAME] if has_line else names
 
 
-def lacking(phase: Phase) -> dict[str, str]:
+def find_baselines_lacking_requirements(phase: Phase) -> dict[str, str]:
     """Return the names of the baselines that cannot run, with the missing package or
     model of each.
     """
-    known = baselines.baselines_of(phase.task.task_type)
+    known = baselines.find_baselines_of_task_type(phase.task.task_type)
     reasons = {name: known[name].lacks() for name in known}
     return {name: reason for name, reason in reasons.items() if reason}
 
@@ -87,39 +90,41 @@ def request_baselines(
     """
     if (gold := Gold.objects.current(phase)) is None:
         words = _("%(task)s, %(phase)s: the split %(split)s has no gold yet")
-        raise Refused(
+        raise ActionRefused(
             words % {"task": phase.task, "phase": phase, "split": phase.split}
         )
     if names is None:
-        unavailable = lacking(phase)
+        unavailable = find_baselines_lacking_requirements(phase)
         names = [
             name
-            for name in baseline_names_for(phase)
+            for name in list_baseline_names(phase)
             if name not in unavailable
-            and (name != HUMAN_LINE_NAME or has_several_annotators(gold))
+            and (
+                name != HUMAN_PERFORMANCE_BASELINE_NAME or has_several_annotators(gold)
+            )
         ]
-    elif HUMAN_LINE_NAME in names and not has_several_annotators(gold):
+    elif HUMAN_PERFORMANCE_BASELINE_NAME in names and not has_several_annotators(gold):
         words = _("%(task)s, %(phase)s: no topic of the gold has two annotators")
-        raise Refused(words % {"task": phase.task, "phase": phase})
-    if unknown := [name for name in names if name not in baseline_names_for(phase)]:
+        raise ActionRefused(words % {"task": phase.task, "phase": phase})
+    if unknown := [name for name in names if name not in list_baseline_names(phase)]:
         try:
             baselines.baseline(unknown[0], phase.task.task_type)
         except baselines.UnknownBaseline as refused:
-            raise Refused(str(refused)) from refused
-        there_are = ", ".join(baseline_names_for(phase)) or _("no baselines")
+            raise ActionRefused(str(refused)) from refused
+        there_are = ", ".join(list_baseline_names(phase)) or _("no baselines")
         words = _("“%(name)s” is no baseline of %(task_type)s, which has %(names)s")
-        raise Refused(
+        raise ActionRefused(
             words
             % {"name": unknown[0], "task_type": phase.task.type, "names": there_are}
         )
-    for name, reason in lacking(phase).items():
+    for name, reason in find_baselines_lacking_requirements(phase).items():
         if name in names:
             words = _("“%(name)s” cannot be computed: %(reason)s")
-            raise Refused(words % {"name": name, "reason": reason})
+            raise ActionRefused(words % {"name": name, "reason": reason})
     asked = [_request_baseline(name, phase, gold) for name in names]
     if new := [request.name for request in asked if request.is_new]:
         facts = {"phase": f"{phase.task}, {phase}", "names": ", ".join(new)}
-        audit.record(
+        audit.record_action(
             "baselines-asked",
             actor=by,
             subject=phase,
@@ -135,24 +140,24 @@ def has_several_annotators(gold: Gold) -> bool:
         return False
     given = {
         "task_type": task.type,
-        "options": task.task_type.checked_options(task.options),
+        "options": task.task_type.validate_options(task.options),
         "reading": gold.reading_version,
     }
     with read_upload(
         SEVERAL_ANNOTATORS_PROGRAM,
-        gold_copy(gold),
+        get_or_make_local_gold_copy(gold),
         given,
         owner=None,
-        limits=limits_for_organisers(),
+        limits=build_organiser_upload_limits(),
     ) as done:
         return bool(done.result)
 
 
-def built_in_runs(phase: Phase) -> QuerySet[Submission]:
+def find_built_in_baseline_runs(phase: Phase) -> QuerySet[Submission]:
     runs = (
         Submission.objects.filter(phase=phase)
         .exclude(built_in="")
-        .exclude(status=Status.WITHDRAWN)
+        .exclude(status=SubmissionStatus.WITHDRAWN)
     )
     return runs.order_by("-number")
 
@@ -162,36 +167,40 @@ def _request_baseline(name: str, phase: Phase, gold: Gold) -> RequestedBaseline:
         # Lock the task, so that concurrent requests get different run numbers.
         Task.objects.select_for_update().get(pk=phase.task_id)
         runs = (
-            built_in_runs(phase).filter(built_in=name).exclude(status=Status.CANCELLED)
+            find_built_in_baseline_runs(phase)
+            .filter(built_in=name)
+            .exclude(status=SubmissionStatus.CANCELLED)
         )
-        if name != HUMAN_LINE_NAME:
+        if name != HUMAN_PERFORMANCE_BASELINE_NAME:
             written = Job.objects.filter(kind=Job.Kind.WRITE, gold=gold)
             runs = runs.filter(
                 jobs__in=written.filter(
-                    options_digest=digest_of_options(phase.task.options)
+                    options_digest=compute_options_digest(phase.task.options)
                 )
             )
         if (run := runs.first()) is None:
             without_team = Submission.objects.filter(phase=phase, team=None)
             last = without_team.aggregate(last=Max("number"))["last"] or 0
             sent = dict.fromkeys(("submitted_at", "status_since"), timezone.now())
-            if name == HUMAN_LINE_NAME:
+            if name == HUMAN_PERFORMANCE_BASELINE_NAME:
                 kind, system, words = (
-                    Kind.HUMAN,
-                    HUMAN_LINE_SYSTEM,
-                    HUMAN_LINE_DESCRIPTION,
+                    SubmissionKind.HUMAN,
+                    HUMAN_PERFORMANCE_SYSTEM_NAME,
+                    HUMAN_PERFORMANCE_DESCRIPTION,
                 )
             else:
-                words = baseline_description(
+                words = describe_baseline(
                     baselines.baseline(name, phase.task.task_type)
                 )
-                kind, system = Kind.BASELINE, name
+                kind, system = SubmissionKind.BASELINE, name
             facts = {"kind": kind, "system": system, "description": words}
             run = Submission.objects.create(
                 phase=phase, number=last + 1, built_in=name, **sent, **facts
             )
             queue: Callable[[Submission, Gold], object] = (
-                create_scoring_jobs if name == HUMAN_LINE_NAME else create_writing_job
+                create_scoring_jobs
+                if name == HUMAN_PERFORMANCE_BASELINE_NAME
+                else create_baseline_writing_job
             )
             queue(run, gold)
             return RequestedBaseline(name=name, submission=run, is_new=True)
@@ -210,7 +219,7 @@ def _request_baseline(name: str, phase: Phase, gold: Gold) -> RequestedBaseline:
         )
 
 
-def baseline_description(own: baselines.Baseline) -> str:
+def describe_baseline(own: baselines.Baseline) -> str:
     return f"{own.summary} {own.source}. It sees {own.sees}."
 
 
@@ -221,11 +230,13 @@ def store_baseline_run(job: Job, path: Path, rests_on: str) -> bool:
     upload = UploadedRunFile(path, f"{job.submission.built_in}.jsonl")
     found = check_run(phase=job.submission.phase, upload=upload)
     if found.errors:
-        raise RunFailed(f"The run that it computed cannot be scored: {found.errors[0]}")
+        raise ScoringOfRunFailed(
+            f"The run that it computed cannot be scored: {found.errors[0]}"
+        )
     with ExitStack() as stack:
-        with storage_in_use():
+        with convert_storage_errors():
             stored = stack.enter_context(
-                store_run_file(upload, sha256_of_file(path), is_checked=True)
+                store_run_file(upload, compute_sha256_of_file(path), is_checked=True)
             )
         record = partial(_record_baseline_run, job, stored, found, rests_on)
         is_completed = retry_on_database_error(leases.complete_job, job, record)
@@ -236,7 +247,7 @@ def store_baseline_run(job: Job, path: Path, rests_on: str) -> bool:
 
 
 def _record_baseline_run(
-    job: Job, stored: StoredRunFile, found: RunFindings, rests_on: str
+    job: Job, stored: StoredRunFile, found: RunCheckResult, rests_on: str
 ) -> None:
     written = baselines.baseline(
         job.submission.built_in, job.submission.phase.task.task_type
@@ -246,8 +257,8 @@ def _record_baseline_run(
             name: getattr(stored, name)
             for name in ("file", "filename", "sha256", "size")
         },
-        warnings=warnings_as_dicts(*capped(found.problems)),
-        description=" ".join(filter(None, [baseline_description(written), rests_on])),
+        warnings=format_warnings_as_dicts(*select_problems_to_list(found.problems)),
+        description=" ".join(filter(None, [describe_baseline(written), rests_on])),
     )
     submission = Submission.objects.select_related("phase__task").get(
         pk=job.submission.pk

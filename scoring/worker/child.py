@@ -20,35 +20,35 @@ from typing import Any
 from django.conf import settings
 
 from citeboard.core.confined import limits as ends
-from citeboard.core.confined.fork_server import OUT_OF_TIME
+from citeboard.core.confined.fork_server import OUT_OF_TIME_MESSAGE
 from citeboard.core.confined.left_folders import remove_folder
 from citeboard.core.confined.limits import ResourceLimits
 from citeboard.core.confined.pool import (
     THREAD_COUNT_VARIABLES,
     ForkServer,
-    ServerLost,
+    ForkServerLost,
     receive_message,
 )
-from citeboard.core.confinement import means
+from citeboard.core.confinement import find_allowed_mechanisms
 from scoring.worker import confined
 from tasks.jobs.work import JobProcessDied, JobWaitsForDependency
 from tasks.types import Problem
-from tasks.types.declared.official_program import PROGRAM
-from tasks.types.declared.own_measures import MEASURES
+from tasks.types.declared.official_program import PROGRAM_FILE_NAME
+from tasks.types.declared.own_measures import MEASURES_FILE_NAME
 from tasks.types.guarded.json_reader import read_json
-from tasks.types.problems import JUDGEMENTS_LACKING
+from tasks.types.problems import MISSING_JUDGEMENTS_MESSAGE
 
 SOURCE_ROOT = Path(__file__).resolve().parents[2]
 SCORER_SERVER_COMMAND = (sys.executable, "-P", "-s", "-m", "scoring.worker.confined")
-MAX_TOLD = 5
+MAX_PROBLEMS_IN_MESSAGE = 5
 #: Beginning of the message about a run that waits for a package or model.
-NOT_YET_SCORABLE = "It cannot be scored yet:"
+WAITING_MESSAGE_PREFIX = "It cannot be scored yet:"
 #: Beginning of the line in which the offline scorer prints the reason for its exit.
 SCORER_MESSAGE_PREFIX = "python -m scoring: "
 #: Maximum number of seconds until the server reports that a scorer has ended.
 CLOSE_TIMEOUT_SECONDS = 2.0
 #: A scorer inherits only these environment variables, because others have secrets.
-INHERITED_VARIABLES = (
+INHERITED_ENVIRONMENT_VARIABLES = (
     "CITEBOARD_CACHE_DIR",
     "CITEBOARD_CACHE_MB",
     "CITEBOARD_DEVICE",
@@ -61,10 +61,10 @@ INHERITED_VARIABLES = (
     "XDG_CACHE_HOME",
 )
 #: Variables that stop a scorer from downloading models, which must be installed.
-OFFLINE_VARIABLES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
+OFFLINE_ENVIRONMENT_VARIABLES = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 
 
-class RunFailed(Exception):
+class ScoringOfRunFailed(Exception):
     """An error that would occur again in the next attempt to score the run.
 
     The message is meant for the run's team, and ``problems`` are problems in the run's
@@ -82,13 +82,13 @@ class RunFailed(Exception):
         super().__init__(message)
 
 
-class SiteFault(RunFailed):
+class ScoringFailedByFaultOfSite(ScoringOfRunFailed):
     """An error that the uploaded file did not cause, but for example damaged inputs or
     an error in the scorer's code.
     """
 
 
-class MeasureStopped(RunFailed):
+class DeclaredMeasureFailed(ScoringOfRunFailed):
     """A measure that the task itself defines has failed. Only organisers can read the
     reason, ``why``.
     """
@@ -101,15 +101,15 @@ class MeasureStopped(RunFailed):
         )
 
 
-class ScorerDied(JobProcessDied):
+class ScorerProcessDied(JobProcessDied):
     pass
 
 
-class ScorerWaits(JobWaitsForDependency):
+class ScorerWaitsForDependency(JobWaitsForDependency):
     pass
 
 
-class PairsPending(ScorerWaits):
+class PairsWithoutEntailmentLabels(ScorerWaitsForDependency):
     """An error about pairs without entailment labels, which the scorer has written to
     the file ``pending``.
     """
@@ -119,15 +119,15 @@ class PairsPending(ScorerWaits):
         super().__init__(f"{pending} of {pairs} pairs pending")
 
 
-def waits_for_supply(missing: str) -> Exception:
+def build_missing_requirement_exception(missing: str) -> Exception:
     """Return an exception that names a missing package or model, and the people who can
     install it.
     """
     supplier = "Those who run the site have to supply it"
-    if missing == JUDGEMENTS_LACKING:
+    if missing == MISSING_JUDGEMENTS_MESSAGE:
         supplier = "The organisers have to publish gold that has them"
-    return ScorerWaits(
-        f"{NOT_YET_SCORABLE} {missing}. {supplier}; then scoring goes on by itself."
+    return ScorerWaitsForDependency(
+        f"{WAITING_MESSAGE_PREFIX} {missing}. {supplier}; then scoring goes on by itself."
     )
 
 
@@ -140,35 +140,36 @@ class ScorerCommand:
     arguments: Sequence[str]
     doing: str
     fault: str
-    refused: Callable[[Sequence[Mapping[str, Any]], int], RunFailed]
+    refused: Callable[[Sequence[Mapping[str, Any]], int], ScoringOfRunFailed]
     #: `runs_measures` is True if the command computes measures of the organisers.
     runs_measures: bool = False
     #: The source code of the task's official program, or an empty text.
     program: str = ""
     #: Returns the exception to raise for a missing package or model.
-    unavailable: Callable[[str], Exception] = waits_for_supply
+    unavailable: Callable[[str], Exception] = build_missing_requirement_exception
 
 
-_server: ForkServer | None = None
+_scorer_server: ForkServer | None = None
 
 
-def scorer_server() -> ForkServer:
+def get_or_start_scorer_server() -> ForkServer:
     """Return the server that forks scorers for this process, and start a server if none
     is running.
     """
-    global _server  # noqa: PLW0603  (there is one of them in a process)
-    wanted = tuple(SCORER_SERVER_COMMAND), environment()
-    if _server is not None and (
-        not _server.is_usable or (_server.command, _server.environment) != wanted
+    global _scorer_server  # noqa: PLW0603  (there is one of them in a process)
+    wanted = tuple(SCORER_SERVER_COMMAND), build_scorer_environment()
+    if _scorer_server is not None and (
+        not _scorer_server.is_usable
+        or (_scorer_server.command, _scorer_server.environment) != wanted
     ):
-        _server.close()
-        _server = None
-    if _server is None:
-        _server = ForkServer(*wanted)
-    return _server
+        _scorer_server.close()
+        _scorer_server = None
+    if _scorer_server is None:
+        _scorer_server = ForkServer(*wanted)
+    return _scorer_server
 
 
-class Scorer:
+class ScorerProcess:
     """A folder for one scorer and, once a command was sent to the server, the scorer's
     process.
     """
@@ -176,42 +177,42 @@ class Scorer:
     limits: ResourceLimits
 
     def __init__(self, work: Path) -> None:
-        self._kept = ScorerFolder(work)
+        self._kept = LockedScorerFolder(work)
         self.folder = self._kept.path
         self._printed, told = (
-            self.folder / confined.PRINTED,
-            self.folder / confined.TOLD,
+            self.folder / confined.STANDARD_OUTPUT_FILE_NAME,
+            self.folder / confined.STANDARD_ERROR_FILE_NAME,
         )
         for path in (self._printed, told):
             path.touch()
-        self._described = _ScorerMessages(told)
+        self._described = _ScorerErrorOutput(told)
         self._read = 0
         self._line: socket.socket | None = None
         self._heard = b""
         self._deadline, self._is_too_slow = float("inf"), False
         self._scorer_command: ScorerCommand | None = None
 
-    def begin(self, command: ScorerCommand, limits: ResourceLimits) -> None:
+    def start_command(self, command: ScorerCommand, limits: ResourceLimits) -> None:
         self.limits, self._scorer_command = limits, command
         words = [*command.arguments, "--progress", "--json"]
         order = {
             "words": words,
-            "uses_kernel": bool(means()),
+            "uses_kernel": bool(find_allowed_mechanisms()),
             "runs_measures": command.runs_measures,
             "program": command.program,
         }
         try:
-            self._line = scorer_server().begin(
+            self._line = get_or_start_scorer_server().start_program(
                 "", order, folder=self.folder, limits=limits
             )
-        except (ServerLost, OSError) as gone:
-            raise ScorerDied("The scorer was gone before it began.") from gone
-        self.begin_step()
+        except (ForkServerLost, OSError) as gone:
+            raise ScorerProcessDied("The scorer was gone before it began.") from gone
+        self.start_step_deadline()
 
-    def begin_step(self) -> None:
+    def start_step_deadline(self) -> None:
         self._deadline = time.monotonic() + self.limits.wall_seconds
 
-    def ended(self, *, within: float) -> bool:
+    def wait_for_end(self, *, within: float) -> bool:
         """Wait for the scorer's process for at most ``within`` seconds. Return True if
         the process has ended or was stopped because a step exceeded its time limit.
         """
@@ -234,7 +235,7 @@ class Scorer:
         return self._described.progress
 
     def results(self) -> Iterator[dict[str, Any]]:
-        for line in _read_complete_lines(self._printed, self._read):
+        for line in _iterate_complete_lines(self._printed, self._read):
             self._read += len(line)
             with suppress(ValueError):
                 result = read_json(line.lstrip(b","), constant=float)
@@ -253,26 +254,26 @@ class Scorer:
         self._described.read()
         code = self._exit_code
         words = f"{self._command_description} needed more than {self.limits.memory_mb} MB of memory."
-        too_much_memory = RunFailed(words, hit_limit=True)
-        if self._is_too_slow or f"\n{OUT_OF_TIME} ".encode() in self._heard:
-            return RunFailed(
+        too_much_memory = ScoringOfRunFailed(words, hit_limit=True)
+        if self._is_too_slow or f"\n{OUT_OF_TIME_MESSAGE} ".encode() in self._heard:
+            return ScoringOfRunFailed(
                 f"{self._command_description} took more than {self.limits.wall_seconds:g} s."
             )
         if code is None:
-            return ScorerDied(
+            return ScorerProcessDied(
                 "The scorer was ended with the process that had started it."
             )
         if code == 0:
-            return ScorerDied("The scorer ended in the middle of its answer.")
+            return ScorerProcessDied("The scorer ended in the middle of its answer.")
         if code == -signal.SIGXCPU:
             words = f"{self._command_description} took more than {self.limits.cpu_seconds} s of computing."
-            return RunFailed(words, hit_limit=True)
+            return ScoringOfRunFailed(words, hit_limit=True)
         if code < 0:
             if any("bad_alloc" in line for line in self._described.words):
                 return too_much_memory
             name = signal.Signals(-code).name
             words = f"The scorer was ended by {name}, as happens when a machine runs short of memory."
-            return ScorerDied(words)
+            return ScorerProcessDied(words)
         if code == confined.REFUSED_EXIT_CODE:
             return self._scorer_command.refused(
                 self._described.problems, self._described.more
@@ -281,23 +282,23 @@ class Scorer:
         if code == confined.UNAVAILABLE_EXIT_CODE and (
             pairs := pending.get(rules) or pending.get("")
         ):
-            return PairsPending(*pairs)
+            return PairsWithoutEntailmentLabels(*pairs)
         said = {
             ends.OUT_OF_MEMORY_EXIT_CODE: too_much_memory,
-            ends.FILE_TOO_LARGE_EXIT_CODE: RunFailed(
+            ends.FILE_TOO_LARGE_EXIT_CODE: ScoringOfRunFailed(
                 f"{self._command_description} wrote a file of more than {self.limits.file_mb} MB."
             ),
-            ends.NO_SPACE_EXIT_CODE: ScorerWaits(
+            ends.NO_SPACE_EXIT_CODE: ScorerWaitsForDependency(
                 "The disk of the site is full; scoring goes on by itself when there is room again."
             ),
             confined.UNAVAILABLE_EXIT_CODE: self._scorer_command.unavailable(
-                self._missing_supply
+                self._missing_package_or_model
             ),
         }
-        return said.get(code) or SiteFault(self._scorer_command.fault)
+        return said.get(code) or ScoringFailedByFaultOfSite(self._scorer_command.fault)
 
     @property
-    def _missing_supply(self) -> str:
+    def _missing_package_or_model(self) -> str:
         said = [
             line
             for line in self._described.words
@@ -335,13 +336,13 @@ class Scorer:
         return self._scorer_command.doing if self._scorer_command else "Nothing"
 
 
-def _read_complete_lines(path: Path, place: int) -> Iterator[bytes]:
+def _iterate_complete_lines(path: Path, place: int) -> Iterator[bytes]:
     with path.open("rb") as file:
         file.seek(place)
         yield from itertools.takewhile(lambda line: line.endswith(b"\n"), file)
 
 
-class _ScorerMessages:
+class _ScorerErrorOutput:
     def __init__(self, path: Path) -> None:
         self.path, self.progress = path, 0.0
         self.problems: list[dict[str, Any]] = []
@@ -353,7 +354,7 @@ class _ScorerMessages:
         self._read = 0
 
     def read(self) -> None:
-        for line in _read_complete_lines(self.path, self._read):
+        for line in _iterate_complete_lines(self.path, self._read):
             self._read += len(line)
             self._parse_message(line.decode("utf-8", "replace").rstrip())
 
@@ -375,9 +376,9 @@ class _ScorerMessages:
                 self.words = [*self.words[-199:], line]
 
 
-def failure_of_problems(
+def build_failure_from_problems(
     problems: Sequence[Mapping[str, Any]], more: int, run_name: str
-) -> RunFailed:
+) -> ScoringOfRunFailed:
     own = [
         {**problem, "file": problem["file"] or run_name}
         for problem in problems
@@ -385,18 +386,20 @@ def failure_of_problems(
     ]
     if not own and (
         of_measures := [
-            problem for problem in problems if problem["file"] in (MEASURES, PROGRAM)
+            problem
+            for problem in problems
+            if problem["file"] in (MEASURES_FILE_NAME, PROGRAM_FILE_NAME)
         ]
     ):
-        return MeasureStopped(of_measures)
+        return DeclaredMeasureFailed(of_measures)
     if not own:
-        return SiteFault(
+        return ScoringFailedByFaultOfSite(
             "The gold of this phase, or how the task is set up, keeps the scorer from working; "
             "your file is not at fault. The organisers can see what is wrong."
         )
     errors = [problem for problem in own if problem.get("fatal", True)]
     told = []
-    for error in errors[:MAX_TOLD]:
+    for error in errors[:MAX_PROBLEMS_IN_MESSAGE]:
         where = f"line {error['line']}: " if error.get("line") is not None else ""
         expected = f"; expected {error['expected']}" if error.get("expected") else ""
         told.append(f"{where}{error['message']}{expected}")
@@ -405,10 +408,10 @@ def failure_of_problems(
     unlisted = (
         [Problem(message=f"and {more:,} more problems").as_dict()] if more else []
     )
-    return RunFailed(words, [*own, *unlisted])
+    return ScoringOfRunFailed(words, [*own, *unlisted])
 
 
-def environment() -> dict[str, str]:
+def build_scorer_environment() -> dict[str, str]:
     return {
         "CITEBOARD_MODELS_DIR": str(settings.MODELS_DIR),
         # Without this variable, joblib tries to create semaphores and warns.
@@ -427,45 +430,50 @@ def environment() -> dict[str, str]:
             )
         ),
         **{
-            name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ
+            name: os.environ[name]
+            for name in INHERITED_ENVIRONMENT_VARIABLES
+            if name in os.environ
         },
-        **dict.fromkeys((*THREAD_COUNT_VARIABLES, *OFFLINE_VARIABLES), "1"),
+        **dict.fromkeys((*THREAD_COUNT_VARIABLES, *OFFLINE_ENVIRONMENT_VARIABLES), "1"),
     }
 
 
 LOCK_FILE_NAME = "lock"
-NEW, LOCKED = "new-", "scorer-"
+UNLOCKED_FOLDER_PREFIX, LOCKED_FOLDER_PREFIX = "new-", "scorer-"
 #: Unlocked folders that are older than this number of seconds are deleted.
 LEFTOVER_AGE_SECONDS = 3600.0
 
 
-class ScorerFolder:
+class LockedScorerFolder:
     """A folder for one scorer, which a file lock protects from deletion.
 
     The method `close` deletes the folder. If the process is killed before it calls
-    `close`, `remove_leftovers` deletes the folder.
+    `close`, `remove_leftover_scorer_folders` deletes the folder.
     """
 
     def __init__(self, work: Path) -> None:
-        made = Path(tempfile.mkdtemp(prefix=NEW, dir=work))
+        made = Path(tempfile.mkdtemp(prefix=UNLOCKED_FOLDER_PREFIX, dir=work))
         self._lock = (made / LOCK_FILE_NAME).open("wb")
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self.path = made.rename(work / f"{LOCKED}{made.name.removeprefix(NEW)}")
+        self.path = made.rename(
+            work
+            / f"{LOCKED_FOLDER_PREFIX}{made.name.removeprefix(UNLOCKED_FOLDER_PREFIX)}"
+        )
 
     def close(self) -> None:
         remove_folder(self.path)
         self._lock.close()
 
 
-def remove_leftovers(work: Path) -> int:
+def remove_leftover_scorer_folders(work: Path) -> int:
     removed = 0
-    for folder in work.glob(f"{LOCKED}*"):
+    for folder in work.glob(f"{LOCKED_FOLDER_PREFIX}*"):
         # The folder may have been removed meanwhile, or may not be lockable.
         with suppress(OSError), (folder / LOCK_FILE_NAME).open("r+b") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             remove_folder(folder)
             removed += 1
-    for folder in work.glob(f"{NEW}*"):
+    for folder in work.glob(f"{UNLOCKED_FOLDER_PREFIX}*"):
         with suppress(OSError):
             if folder.stat().st_mtime < time.time() - LEFTOVER_AGE_SECONDS:
                 remove_folder(folder)

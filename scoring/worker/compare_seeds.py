@@ -9,29 +9,33 @@ from functools import cached_property
 
 from django.db import transaction
 
-from scoring.metrics import Metric, base, metric_of, metrics_of
+from scoring.metrics import Metric, base, build_metric, build_metrics
 from scoring.models import Evaluation, SystemComparison, SystemMean
-from scoring.models.counting import has_seeds
-from scoring.offline.compare import aligned
-from scoring.offline.evaluate import Statistics
+from scoring.models.counting import has_runs_with_declared_seeds
+from scoring.offline.compare import align_runs_by_unit
+from scoring.offline.evaluate import StoredStatistics
 from scoring.results.board.comparisons import (
     StatisticsUnavailable,
     UnreadableStatistics,
-    read_statistics,
+    read_statistics_of_run,
 )
 from scoring.results.board.standings import (
     Board,
-    Row,
+    BoardRow,
     compute_board,
     expand_rows_to_runs,
 )
 from scoring.results.board.visibility import Audience
-from scoring.stats.seeds import MeanDifference, mean_difference, mean_interval
+from scoring.stats.seeds import (
+    MeanDifference,
+    compare_system_means,
+    compute_system_mean_interval,
+)
 from tasks.models import Gold, Phase
 from tasks.models.seasons import increment_board_version
 
 #: The number of rows that are compared with a mean before the job's lease is renewed.
-ROWS_PER_BATCH = 8
+COMPARED_ROWS_PER_BATCH = 8
 
 log = logging.getLogger(__name__)
 
@@ -43,12 +47,12 @@ class _MissingSeedMean:
     """
 
     board: Board
-    mean: Row
+    mean: BoardRow
     lacks_interval: bool
-    others: list[Row]
+    others: list[BoardRow]
 
 
-class MissingMeans:
+class MissingSeedMeans:
     """The results that are missing for the means of all systems with several runs, at
     one version of the phase. The boards of the phase are read only once.
     """
@@ -56,14 +60,14 @@ class MissingMeans:
     def __init__(self, phase: Phase, rules: str, gold: Gold) -> None:
         self.version = phase.version
         self.left: list[_MissingSeedMean] = []
-        if rules not in phase.task.rules or not has_seeds(phase):
+        if rules not in phase.task.rules or not has_runs_with_declared_seeds(phase):
             return
         is_frozen = phase.is_frozen()
         for audience in [Audience.ORGANISER, *([Audience.PUBLIC] if is_frozen else [])]:
             board = compute_board(phase, None, rules, gold=gold, audience=audience)
-            self.left += _missing_seed_means_on(board)
+            self.left += _find_missing_seed_means(board)
 
-    def compute_some(self) -> None:
+    def compute_next_batch(self) -> None:
         """Compute one interval, or one batch of comparisons of a mean with other rows.
         After the last batch of a mean, update the board.
         """
@@ -76,9 +80,9 @@ class MissingMeans:
                 False,
             )
         else:
-            others = missing.others[:ROWS_PER_BATCH]
+            others = missing.others[:COMPARED_ROWS_PER_BATCH]
             comparisons = _compare_mean_with_rows(missing.board, missing.mean, others)
-            del missing.others[:ROWS_PER_BATCH]
+            del missing.others[:COMPARED_ROWS_PER_BATCH]
         is_complete = not missing.others
         with transaction.atomic():
             SystemMean.objects.bulk_create(means, ignore_conflicts=True)
@@ -90,7 +94,7 @@ class MissingMeans:
 
 
 def compute_some_seed_means(
-    phase: Phase, rules: str, gold: Gold, missing_by_gold: dict[int, MissingMeans]
+    phase: Phase, rules: str, gold: Gold, missing_by_gold: dict[int, MissingSeedMeans]
 ) -> bool:
     """Compute one batch of the missing intervals and comparisons of means over several
     runs. Return False if no such result is missing. Raises StatisticsUnavailable.
@@ -99,25 +103,25 @@ def compute_some_seed_means(
     may have changed, and before the function returns False.
     """
     missing = missing_by_gold.get(gold.pk)
-    if missing is None or phase.changed_since(missing.version) != set():
-        missing = missing_by_gold[gold.pk] = MissingMeans(phase, rules, gold)
+    if missing is None or phase.list_teams_changed_since(missing.version) != set():
+        missing = missing_by_gold[gold.pk] = MissingSeedMeans(phase, rules, gold)
     missing.version = phase.version
     if not missing.left:
         return False
-    missing.compute_some()
+    missing.compute_next_batch()
     if not missing.left:
         del missing_by_gold[gold.pk]
     return True
 
 
-def _missing_seed_means_on(board: Board) -> Iterator[_MissingSeedMean]:
+def _find_missing_seed_means(board: Board) -> Iterator[_MissingSeedMean]:
     means = [row for row in board.rows if row.runs]
     known = set(
         SystemMean.objects.filter(
             phase=board.phase, system__in=[mean.scoring for mean in means]
         ).values_list("system", flat=True)
     )
-    others = _rows_not_compared_with_means(board, means)
+    others = _find_rows_not_compared_with_means(board, means)
     for mean in means:
         lacks_interval = mean.scoring not in known
         if lacks_interval or others.get(mean.scoring):
@@ -126,18 +130,20 @@ def _missing_seed_means_on(board: Board) -> Iterator[_MissingSeedMean]:
             )
 
 
-def _rows_not_compared_with_means(
-    board: Board, means: Sequence[Row]
-) -> dict[str, list[Row]]:
+def _find_rows_not_compared_with_means(
+    board: Board, means: Sequence[BoardRow]
+) -> dict[str, list[BoardRow]]:
     if board.ranking is None or not board.ranking.is_exchangeable or not means:
         return {}
-    rows = {row.system_digest: row for row in _rows_without_withheld_scores(board)}
+    rows = {
+        row.system_digest: row for row in _select_rows_without_withheld_scores(board)
+    }
     known = set(
         SystemComparison.objects.filter(
             phase=board.phase, metric=board.ranking.metric, first__in=rows
         ).values_list("first", "second")
     )
-    left: dict[str, list[Row]] = {}
+    left: dict[str, list[BoardRow]] = {}
     for mean in means:
         for other, row in rows.items():
             pair = (min(mean.scoring, other), max(mean.scoring, other))
@@ -147,10 +153,10 @@ def _rows_not_compared_with_means(
     return left
 
 
-def _compute_seed_mean(board: Board, row: Row) -> SystemMean:
+def _compute_seed_mean(board: Board, row: BoardRow) -> SystemMean:
     found = SystemMean(phase=board.phase, system=row.scoring)
     try:
-        found.ends = _seed_mean_intervals(board, row)
+        found.ends = _compute_seed_mean_intervals(board, row)
     except StatisticsUnavailable:
         raise
     except UnreadableStatistics as reason:
@@ -160,26 +166,28 @@ def _compute_seed_mean(board: Board, row: Row) -> SystemMean:
     return found
 
 
-def _seed_mean_intervals(board: Board, mean: Row) -> dict[str, list[float]]:
+def _compute_seed_mean_intervals(
+    board: Board, mean: BoardRow
+) -> dict[str, list[float]]:
     evaluations = Evaluation.objects.in_bulk([run.evaluation for run in mean.runs])
     task_type = board.phase.task.task_type
     first = next(iter(evaluations.values()))
-    metrics = metrics_of(
-        task_type, board.rules or "", task_type.checked_options(first.options)
+    metrics = build_metrics(
+        task_type, board.rules or "", task_type.validate_options(first.options)
     )
-    runs = [read_statistics(evaluation) for evaluation in evaluations.values()]
+    runs = [read_statistics_of_run(evaluation) for evaluation in evaluations.values()]
     ends = {}
     for metric in metrics:
         stored = metric.as_stored(*(run.matrices for run in runs))
         if stored is None or not stored.is_exchangeable or not stored.is_decomposable:
             continue
-        bounds = mean_interval(stored, aligned(stored, runs))
+        bounds = compute_system_mean_interval(stored, align_runs_by_unit(stored, runs))
         if isinstance(bounds, tuple):
             ends[metric.name] = list(bounds)
     return ends
 
 
-def _rows_without_withheld_scores(board: Board) -> list[Row]:
+def _select_rows_without_withheld_scores(board: Board) -> list[BoardRow]:
     ranked = [row for row in board.rows if row.rank is not None]
     runs = [run.evaluation for run in expand_rows_to_runs(ranked)]
     withheld = set(
@@ -194,12 +202,14 @@ def _rows_without_withheld_scores(board: Board) -> list[Row]:
     ]
 
 
-class _StoredRows:
+class _StoredStatisticsOfRows:
     """The stored statistics of the ranking metric for the runs behind some rows of a
     board.
     """
 
-    def __init__(self, board: Board, mean: Row, others: Sequence[Row]) -> None:
+    def __init__(
+        self, board: Board, mean: BoardRow, others: Sequence[BoardRow]
+    ) -> None:
         self.board, self.mean = board, mean
         runs = [run.evaluation for run in expand_rows_to_runs([mean, *others])]
         self.evaluations = Evaluation.objects.in_bulk(runs)
@@ -209,30 +219,32 @@ class _StoredRows:
         assert self.board.ranking is not None
         task_type = self.board.phase.task.task_type
         first = self.evaluations[self.mean.runs[0].evaluation]
-        options = task_type.checked_options(first.options)
+        options = task_type.validate_options(first.options)
         name, rules = self.board.ranking.metric, self.board.rules or ""
-        return metric_of(task_type, name, rules, options)
+        return build_metric(task_type, name, rules, options)
 
     @cached_property
-    def statistics_of_mean(self) -> list[Statistics]:
+    def statistics_of_mean(self) -> list[StoredStatistics]:
         return self.of(self.mean)
 
-    def of(self, row: Row) -> list[Statistics]:
+    def of(self, row: BoardRow) -> list[StoredStatistics]:
         """Return the stored statistics of each run behind a row of the board. Raises
         Unreadable.
         """
         runs = [self.evaluations[run.evaluation] for run in row.runs or [row]]
-        return [_rows_of(evaluation, self.metric) for evaluation in runs]
+        return [_load_metric_statistics(evaluation, self.metric) for evaluation in runs]
 
 
 def _compare_mean_with_rows(
-    board: Board, mean: Row, others: Sequence[Row]
+    board: Board, mean: BoardRow, others: Sequence[BoardRow]
 ) -> list[SystemComparison]:
-    stored = _StoredRows(board, mean, others)
+    stored = _StoredStatisticsOfRows(board, mean, others)
     return [_compare_mean_with_row(stored, other) for other in others]
 
 
-def _compare_mean_with_row(stored: _StoredRows, other: Row) -> SystemComparison:
+def _compare_mean_with_row(
+    stored: _StoredStatisticsOfRows, other: BoardRow
+) -> SystemComparison:
     board, mean = stored.board, stored.mean
     first, second = sorted((mean.system_digest, other.system_digest))
     assert board.ranking is not None
@@ -240,7 +252,9 @@ def _compare_mean_with_row(stored: _StoredRows, other: Row) -> SystemComparison:
         phase=board.phase, metric=board.ranking.metric, first=first, second=second
     )
     try:
-        found = _difference(stored, other, is_first=first == mean.system_digest)
+        found = _compute_mean_difference(
+            stored, other, is_first=first == mean.system_digest
+        )
     except StatisticsUnavailable:
         raise
     except UnreadableStatistics as reason:
@@ -249,14 +263,16 @@ def _compare_mean_with_row(stored: _StoredRows, other: Row) -> SystemComparison:
     except Exception:
         log.exception("Ranks stay open: %s cannot be compared", mean.system)
         return row
-    row.difference = base.finite(found.difference)
-    row.error, row.df = base.finite(found.error), base.finite(found.df)
+    row.difference = base.finite_or_none(found.difference)
+    row.error, row.df = base.finite_or_none(found.error), base.finite_or_none(found.df)
     row.low, row.high = found.low, found.high
-    row.p, row.units = base.finite(found.p), found.units
+    row.p, row.units = base.finite_or_none(found.p), found.units
     return row
 
 
-def _difference(stored: _StoredRows, other: Row, *, is_first: bool) -> MeanDifference:
+def _compute_mean_difference(
+    stored: _StoredStatisticsOfRows, other: BoardRow, *, is_first: bool
+) -> MeanDifference:
     sides = [stored.statistics_of_mean, stored.of(other)]
     if not is_first:
         sides.reverse()
@@ -264,12 +280,12 @@ def _difference(stored: _StoredRows, other: Row, *, is_first: bool) -> MeanDiffe
     own = stored.metric.as_stored(*(run.matrices for run in read))
     if own is None:
         raise UnreadableStatistics(stored.mean.runs[0].evaluation)
-    rows = aligned(own, read)
-    return mean_difference(own, rows[: len(sides[0])], rows[len(sides[0]) :])
+    rows = align_runs_by_unit(own, read)
+    return compare_system_means(own, rows[: len(sides[0])], rows[len(sides[0]) :])
 
 
-def _rows_of(evaluation: Evaluation, metric: Metric) -> Statistics:
-    read = read_statistics(evaluation, [metric.statistic])
+def _load_metric_statistics(evaluation: Evaluation, metric: Metric) -> StoredStatistics:
+    read = read_statistics_of_run(evaluation, [metric.statistic])
     if metric.as_stored(read.matrices) is None:
         raise UnreadableStatistics(evaluation.pk)
     return read

@@ -24,39 +24,48 @@ from typing import ClassVar
 from citeboard.core.confined.fork_server import (
     ForkingServer,
     ProgramOrder,
-    log_and_get_exit_code,
+    log_error_and_choose_exit_code,
     open_order_socket,
     preload_modules,
 )
 from citeboard.core.confined.limits import (
     ResourceLimits,
-    die_with_parent,
     renew_cpu_limit,
+    signal_process_on_parent_exit,
 )
 from citeboard.core.confined.pool import (
     ForkServerSetup,
-    LimitExceeded,
-    ProgramFailed,
-    SandboxedWork,
+    ResourceLimitExceeded,
+    SandboxedFunctionCall,
+    SandboxedProgramFailed,
     SandboxPool,
 )
 from citeboard.core.confined.rights import (
-    MEANS,
+    CONFINEMENT_MECHANISMS,
     SandboxRights,
     filter_system_calls,
     restrict_file_access,
 )
 from scoring.metrics.base import Floats
 from scoring.metrics.official import ProgramCall
-from scoring.metrics.own import CALL, PROGRAM as MEASURE, Call, answered
+from scoring.metrics.own import (
+    CALL_FILE,
+    SANDBOXED_FUNCTION as MEASURE,
+    MeasureCall,
+    read_sandboxed_values,
+)
 from scoring.worker import program_sandbox
-from tasks.types.declared.own_measures import failed, not_here, use
+from tasks.types.declared.own_measures import (
+    make_measure_failure,
+    refuse_to_compute_measure,
+    set_measure_computation,
+)
 
 #: The exit codes of the offline scorer for a refused run and for a missing model.
 REFUSED_EXIT_CODE = 2
 UNAVAILABLE_EXIT_CODE = 6
 #: Names of the files in a scorer's folder for its standard output and standard error.
-PRINTED, TOLD = "said.json", "told.txt"
+STANDARD_OUTPUT_FILE_NAME, STANDARD_ERROR_FILE_NAME = "said.json", "told.txt"
 PRELOADED_MODULES = (
     "scoring.__main__",
     "scoring.offline.entailment_exchange",
@@ -66,9 +75,15 @@ PRELOADED_MODULES = (
     "scipy.special",
 )
 REPOSITORY_ROOT = Path(__file__).resolve().parents[2]
-CODE_FOLDERS = [REPOSITORY_ROOT / name for name in ("platform", "tasks", "scoring")]
+SITE_CODE_FOLDERS = [
+    REPOSITORY_ROOT / name for name in ("platform", "tasks", "scoring")
+]
 #: Modules that a measure written by organisers may import.
-MEASURE_MODULES = ("scoring.metrics.own", "scoring.metrics.*", "tasks.types.forms.*")
+MODULES_ALLOWED_IN_MEASURES = (
+    "scoring.metrics.own",
+    "scoring.metrics.*",
+    "tasks.types.forms.*",
+)
 #: System files and folders with data that Python libraries read.
 #: They contain no secrets.
 READABLE_SYSTEM_PATHS = (
@@ -89,13 +104,16 @@ READABLE_SYSTEM_PATHS = (
 GPU_DEVICE_PATTERNS = ("dev/nvidia*", "dev/dri", "proc/driver/nvidia")
 #: Folders in which libraries lock files, such as the list of domains of `urlextract`.
 LOCK_FILE_FOLDERS = ("urlextract/data",)
-_ABSOLUTE_PATH = re.compile(r"(?:^|[=:])(/.*)")
+_ABSOLUTE_PATH_PATTERN = re.compile(r"(?:^|[=:])(/.*)")
 
 
 class ScorerServer(ForkingServer):
-    outputs: ClassVar[Mapping[int, str]] = {1: PRINTED, 2: TOLD}
+    outputs: ClassVar[Mapping[int, str]] = {
+        1: STANDARD_OUTPUT_FILE_NAME,
+        2: STANDARD_ERROR_FILE_NAME,
+    }
 
-    def confine(self, order: ProgramOrder) -> None:
+    def apply_sandbox(self, order: ProgramOrder) -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(Path.cwd())
         uses_kernel = order.arguments["uses_kernel"]
         # Start the processes for the task's measures and for its program first.
@@ -103,13 +121,17 @@ class ScorerServer(ForkingServer):
         measured = (
             _start_measures_pool(order)
             if order.arguments["runs_measures"]
-            else not_here
+            else refuse_to_compute_measure
         )
         program = order.arguments["program"]
-        run = _start_program_pool(program, order.limits) if program else not_here
-        use(partial(_answer_call_by_kind, measured, run))
+        run = (
+            _start_program_pool(program, order.limits)
+            if program
+            else refuse_to_compute_measure
+        )
+        set_measure_computation(partial(_answer_call_by_kind, measured, run))
         if uses_kernel:
-            rights = _file_rights(order.arguments["words"])
+            rights = _build_sandbox_rights(order.arguments["words"])
             restrict_file_access(rights)
             filter_system_calls(rights)
 
@@ -125,14 +147,14 @@ class ScorerServer(ForkingServer):
         except SystemExit as end:
             return end.code if isinstance(end.code, int) else 1
         except Exception as error:  # noqa: BLE001  (all that is left of it is what is told)
-            return log_and_get_exit_code(error)
+            return log_error_and_choose_exit_code(error)
         return code
 
 
 def _answer_call_by_kind(
-    measured: Callable[[Call], Floats],
+    measured: Callable[[MeasureCall], Floats],
     run: Callable[[ProgramCall], Floats],
-    call: Call | ProgramCall,
+    call: MeasureCall | ProgramCall,
 ) -> Floats:
     return run(call) if isinstance(call, ProgramCall) else measured(call)
 
@@ -141,19 +163,21 @@ def _start_program_pool(
     text: str, limits: ResourceLimits
 ) -> Callable[[ProgramCall], Floats]:
     folder = Path.cwd() / "program"
-    pool = program_sandbox.program_pool(text, root=REPOSITORY_ROOT, work_folder=folder)
+    pool = program_sandbox.build_program_pool(
+        text, root=REPOSITORY_ROOT, work_folder=folder
+    )
     pool.start_server()
-    own = program_sandbox.limits_of_program(limits)
+    own = program_sandbox.build_limits_of_program(limits)
     return partial(program_sandbox.run_program_twice, pool, own)
 
 
-def _start_measures_pool(order: ProgramOrder) -> Callable[[Call], Floats]:
+def _start_measures_pool(order: ProgramOrder) -> Callable[[MeasureCall], Floats]:
     code = [REPOSITORY_ROOT / "platform", REPOSITORY_ROOT]
     setup = ForkServerSetup(
         path=code,
-        readable=CODE_FOLDERS,
-        preload=MEASURE_MODULES,
-        means=MEANS if order.arguments["uses_kernel"] else (),
+        readable=SITE_CODE_FOLDERS,
+        preload=MODULES_ALLOWED_IN_MEASURES,
+        means=CONFINEMENT_MECHANISMS if order.arguments["uses_kernel"] else (),
     )
     pool = SandboxPool(size=1, work_folder=Path.cwd() / "measures", setup=setup)
     pool.start_server()
@@ -173,49 +197,49 @@ def _start_measures_pool(order: ProgramOrder) -> Callable[[Call], Floats]:
 
 
 def compute_measure_in_pool(
-    pool: SandboxPool, limits: ResourceLimits, call: Call
+    pool: SandboxPool, limits: ResourceLimits, call: MeasureCall
 ) -> Floats:
     """Compute a measure that a task defines in a sandboxed process, which can read only
     the arguments of the call. Raises MeasureFailed.
     """
-    work = SandboxedWork(
+    work = SandboxedFunctionCall(
         program=MEASURE,
         arguments={},
         limits=limits,
-        files={CALL: pickle.dumps(call)},
+        files={CALL_FILE: pickle.dumps(call)},
         is_ours=False,
     )
     try:
         with pool.done(work) as done:
-            return answered(call, done.result, done.file)
-    except LimitExceeded as reason:
-        raise failed(
+            return read_sandboxed_values(call, done.result, done.file)
+    except ResourceLimitExceeded as reason:
+        raise make_measure_failure(
             f"“{call.called}” was ended when {call.method} was computed: {reason}"
         ) from reason
-    except ProgramFailed as reason:
-        raise failed(
+    except SandboxedProgramFailed as reason:
+        raise make_measure_failure(
             f"“{call.called}” ended without an answer when {call.method} was computed"
         ) from reason
 
 
-def main() -> None:
+def run_scorer_server() -> None:
     with open_order_socket() as orders:
-        die_with_parent()
+        signal_process_on_parent_exit()
         preload_modules(PRELOADED_MODULES)
-        from scoring.__main__ import parser
-        from scoring.metrics import metrics_of
+        from scoring.__main__ import build_argument_parser
+        from scoring.metrics import build_metrics
         from tasks.types import task_types
 
-        parser()
+        build_argument_parser()
         for kind in task_types().values():
             for rules in kind.rules:
                 # A metric whose package is missing reports the package when it scores.
                 with suppress(Exception):
-                    metrics_of(kind, rules, kind.checked_options({}))
+                    build_metrics(kind, rules, kind.validate_options({}))
         ScorerServer(orders, readable=(), means=()).serve()
 
 
-def _file_rights(arguments: Sequence[str]) -> SandboxRights:
+def _build_sandbox_rights(arguments: Sequence[str]) -> SandboxRights:
     home = Path.home()
     caches = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
     models: list[str | Path] = [os.environ.get("HF_HOME") or caches / "huggingface"]
@@ -233,7 +257,7 @@ def _file_rights(arguments: Sequence[str]) -> SandboxRights:
     named = [
         found.group(1)
         for argument in arguments
-        if (found := _ABSOLUTE_PATH.search(argument))
+        if (found := _ABSOLUTE_PATH_PATTERN.search(argument))
     ]
     writable_cache = Path(os.environ.get("CITEBOARD_CACHE_DIR") or caches / "citeboard")
     with suppress(OSError):
@@ -242,7 +266,7 @@ def _file_rights(arguments: Sequence[str]) -> SandboxRights:
     paths: list[str | Path] = [
         *READABLE_SYSTEM_PATHS,
         *prefixes,
-        *CODE_FOLDERS,
+        *SITE_CODE_FOLDERS,
         *models,
         *named,
     ]
@@ -266,4 +290,4 @@ def _file_rights(arguments: Sequence[str]) -> SandboxRights:
 
 
 if __name__ == "__main__":
-    main()
+    run_scorer_server()

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import User
 from scoring.worker.rescoring import request_rescoring_of_phase
 from tasks.gold.early import refuse_early_disclosure
@@ -29,25 +29,25 @@ def draw_again(*, phase: Phase, by: User) -> Phase:
         drawn = lock_phase(phase)
         if not drawn.has_guessable_part:
             words = _("the public part of %(phase)s was not drawn by a seed")
-            raise Refused(words % {"phase": drawn})
-        if drawn.takes_runs_until <= timezone.now():
-            raise Refused(
+            raise ActionRefused(words % {"phase": drawn})
+        if drawn.accepts_runs_until <= timezone.now():
+            raise ActionRefused(
                 _("%(phase)s is over: its parts stay as they are") % {"phase": drawn}
             )
         nonce = secrets.token_hex(NONCE_BYTES)
-        same = Phase.objects.on_instances_of(drawn).filter(
+        same = Phase.objects.sharing_instances_with(drawn).filter(
             part_seed=drawn.part_seed, part_nonce=""
         )
         redrawn = [
             own
             for own in same.select_related("task__season").order_by("pk")
-            if own.has_guessable_part and own.takes_runs_until > timezone.now()
+            if own.has_guessable_part and own.accepts_runs_until > timezone.now()
         ]
         for own in redrawn:
             Phase.objects.filter(pk=own.pk).update(part_seed=None, part_nonce=nonce)
             increment_board_version(own.pk)
             facts = {"phase": f"{own.task}, {own}"}
-            audit.record(
+            audit.record_action(
                 "part-drawn-again",
                 actor=by,
                 subject=own,

@@ -5,42 +5,44 @@ from contextlib import closing
 from functools import partial
 from typing import Any
 
-from scoring.results.board.gold_keys import gold_key_options
+from scoring.results.board.gold_keys import build_gold_key_options
 from scoring.worker import child, local_copies
 from scoring.worker.scorers import (
-    POLL_SECONDS,
+    SCORER_POLL_SECONDS,
     SCORING_FAULT_MESSAGE,
-    make_scorer,
-    option_arguments,
-    scoring_limits_for,
+    build_option_arguments,
+    build_scoring_limits,
+    create_scorer_process,
 )
 from tasks.jobs import interruptions
 from tasks.models import Gold, Submission
 
 
-def dry_score(run: Submission, scoring: Mapping[str, Any]) -> Mapping[str, Any]:
+def compute_scores_without_storing(
+    run: Submission, scoring: Mapping[str, Any]
+) -> Mapping[str, Any]:
     """Return the scores of a run by metric, without storing the scores. Raises the
     exception of the scorer if the run cannot be scored.
     """
-    with closing(make_scorer()) as scorer:
+    with closing(create_scorer_process()) as scorer:
         command = child.ScorerCommand(
             [
                 "score",
                 scoring["type"],
-                f"--gold={local_copies.local_copy_of_stored_gold(scoring['gold'])}",
-                *_gold_key_options(scoring),
+                f"--gold={local_copies.get_or_make_copy_of_stored_gold(scoring['gold'])}",
+                *_build_gold_key_options(scoring),
                 f"--rules={scoring['rules']}",
-                f"--run={local_copies.run_copy(run, scorer.folder)}",
+                f"--run={local_copies.copy_run_file_to_folder(run, scorer.folder)}",
                 f"--run-name={run.filename}",
                 f"--statistics={scorer.folder / 'dry.npz'}",
-                *option_arguments(scoring["options"]),
+                *build_option_arguments(scoring["options"]),
             ],
             doing="Scoring",
             fault=SCORING_FAULT_MESSAGE,
-            refused=partial(child.failure_of_problems, run_name=run.filename),
+            refused=partial(child.build_failure_from_problems, run_name=run.filename),
         )
-        scorer.begin(command, scoring_limits_for(run.phase.task))
-        while not scorer.ended(within=POLL_SECONDS):
+        scorer.start_command(command, build_scoring_limits(run.phase.task))
+        while not scorer.wait_for_end(within=SCORER_POLL_SECONDS):
             interruptions.raise_if_stop_requested()
         for result in scorer.results():
             metrics: Mapping[str, Any] = result["metrics"]
@@ -48,10 +50,10 @@ def dry_score(run: Submission, scoring: Mapping[str, Any]) -> Mapping[str, Any]:
         raise scorer.verdict(scoring["rules"])
 
 
-def _gold_key_options(scoring: Mapping[str, Any]) -> list[str]:
+def _build_gold_key_options(scoring: Mapping[str, Any]) -> list[str]:
     gold = Gold.objects.filter(file=scoring["gold"]).order_by("number").last()
     return (
         [f"--reading={scoring.get('reading', 1)}"]
         if gold is None
-        else gold_key_options(gold)
+        else build_gold_key_options(gold)
     )

@@ -32,8 +32,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import storage
-from citeboard.core.commits import after_commit
-from citeboard.core.refusals import Refused
+from citeboard.core.commits import call_after_commit
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import User
 from scoring.metrics import entailment
 from scoring.models import (
@@ -43,50 +43,50 @@ from scoring.models import (
     PendingLabels,
     PendingPair,
 )
-from scoring.worker.child import PairsPending
+from scoring.worker.child import PairsWithoutEntailmentLabels
 from scoring.worker.ledger import (
-    ImportResult,
+    JudgementImportResult,
     ParsedJudgements,
+    find_unwithdrawn_judgements,
     look_up_labels,
     read_judgement_file,
-    share_judge,
+    share_judge_with_all_seasons,
     split_into_batches,
     store_judgements,
-    unwithdrawn_judgements_of,
 )
-from scoring.worker.local_copies import storage_in_use
+from scoring.worker.local_copies import convert_storage_errors
 from tasks.jobs import engine
 from tasks.models import Job, Season
-from tasks.types.judge_views import judges_asked
+from tasks.types.judge_views import list_judges_of_rule_sets_and_views
 from tasks.types.ledger import (
-    ASSIGNS,
-    ENTAILS,
-    KINDS,
-    LEAVING_OUT,
-    NO_LABEL,
-    ORGANISERS,
-    SUPPORTS,
-    AskedItem,
-    GivenLabel,
-    digest_of,
-    settled,
+    ASSIGNS_KIND,
+    ENTAILS_KIND,
+    JUDGEMENT_KINDS_BY_NAME,
+    KINDS_THAT_ALLOW_NO_LABEL,
+    NO_VALID_LABEL,
+    ORGANISERS_PSEUDONYM,
+    SUPPORTS_KIND,
+    ItemToJudge,
+    RecordedLabel,
+    compute_text_digest,
+    decide_label,
 )
 from tasks.types.stored_judges import (
-    StoredJudge,
-    first_line,
-    label_line,
-    stored_judges,
+    LedgerJudge,
+    format_label_file_header,
+    format_label_line,
+    list_ledger_judges,
 )
 
 #: The length of the column ``items`` if the premise is identified by a SHA-1 digest.
-SHA1_ITEMS_LENGTH = 40 + 1 + 64
+ITEMS_LENGTH_WITH_SHA1_PREMISE = 40 + 1 + 64
 #: The ledger may have items of these kinds under digests of several forms of a text.
-KINDS_WITH_SEVERAL_FORMS = (SUPPORTS, ASSIGNS)
+LABEL_KINDS_WITH_SEVERAL_ITEM_FORMS = (SUPPORTS_KIND, ASSIGNS_KIND)
 #: JUDGEMENT_DESCRIPTIONS has a clause for each kind of label, which says what a judge decides.
 JUDGEMENT_DESCRIPTIONS = {
-    ENTAILS: "whether passages entail claims",
-    SUPPORTS: "how far documents support sentences",
-    ASSIGNS: "which nuggets reports contain",
+    ENTAILS_KIND: "whether passages entail claims",
+    SUPPORTS_KIND: "how far documents support sentences",
+    ASSIGNS_KIND: "which nuggets reports contain",
 }
 
 
@@ -97,18 +97,21 @@ def import_labels(
     by: User | None,
     season: Season | None = None,
     model: str = "",
-) -> ImportResult:
+) -> JudgementImportResult:
     """Store the labels of an uploaded file and resume the jobs that wait for these
-    labels. Raises FileRefused.
+    labels. Raises UploadedFileRefused.
     """
     given = read_judgement_file(path, filename, model, by)
     stored = store_judgements(given, season=season, by=by)
     return replace(stored, resumed=resume_jobs_after_import(stored, given))
 
 
-def resume_jobs_after_import(stored: ImportResult, given: ParsedJudgements) -> int:
+def resume_jobs_after_import(
+    stored: JudgementImportResult, given: ParsedJudgements
+) -> int:
     has_other_forms = (
-        given.summary.has_sha1 or given.summary.kind in KINDS_WITH_SEVERAL_FORMS
+        given.summary.has_sha1
+        or given.summary.kind in LABEL_KINDS_WITH_SEVERAL_ITEM_FORMS
     )
     return resume_jobs_waiting_for_judge(
         stored.judge, is_unsure=has_other_forms and stored.added > 0
@@ -117,7 +120,7 @@ def resume_jobs_after_import(stored: ImportResult, given: ParsedJudgements) -> i
 
 def share_labels(
     *, season: Season, model: str, by: User, kind: str = ""
-) -> ImportResult:
+) -> JudgementImportResult:
     """Make a judge's labels of one kind in one season available to all seasons, and
     resume the jobs that wait for these labels.
 
@@ -125,17 +128,21 @@ def share_labels(
     if the season's tasks take labels of one kind from the judge. Raises Refused if the
     kind is missing, and Judge.DoesNotExist if there are no labels.
     """
-    asked = {one.kind for one in judges_of_season(season) if one.name == model}
+    asked = {
+        one.kind for one in list_stored_judges_of_season(season) if one.name == model
+    }
     if not kind and len(asked) > 1:
         words = _(
             "the tasks take labels of several kinds from this judge; name the kind: %(kinds)s"
         )
-        raise Refused(words % {"kinds": ", ".join(sorted(asked))})
+        raise ActionRefused(words % {"kinds": ", ".join(sorted(asked))})
     if not kind and asked:
         [kind] = asked
     if kind not in asked:
         raise Judge.DoesNotExist
-    shared_all = share_judge(season=season, name=model, kind=kind, by=by)
+    shared_all = share_judge_with_all_seasons(
+        season=season, name=model, kind=kind, by=by
+    )
     shared = shared_all[-1]
     resumed = sum(
         resume_jobs_waiting_for_judge(
@@ -150,31 +157,35 @@ def share_labels(
 
 
 def _has_labels_in_other_forms(source: JudgementImport) -> bool:
-    return source.judge.kind in KINDS_WITH_SEVERAL_FORMS or has_sha1_labels(source)
+    return source.judge.kind in LABEL_KINDS_WITH_SEVERAL_ITEM_FORMS or has_sha1_labels(
+        source
+    )
 
 
 def has_sha1_labels(source: JudgementImport) -> bool:
     """Return True if some labels of the import identify the premise by a SHA-1 digest."""
     older = source.judgements.alias(length=Length("items"))
-    return older.filter(length=SHA1_ITEMS_LENGTH).exists()
+    return older.filter(length=ITEMS_LENGTH_WITH_SHA1_PREMISE).exists()
 
 
-def judge_names_of_season(season: Season) -> list[str]:
+def list_judge_names_of_season(season: Season) -> list[str]:
     """Return the names of all judges in the options of the season's tasks."""
-    return list(dict.fromkeys(judge.name for judge in judges_of_season(season)))
+    return list(
+        dict.fromkeys(judge.name for judge in list_stored_judges_of_season(season))
+    )
 
 
-def judges_of_season(season: Season) -> list[StoredJudge]:
+def list_stored_judges_of_season(season: Season) -> list[LedgerJudge]:
     """Return the distinct judges of the season's tasks, with the kind of their labels."""
     judges = (
         judge
         for task in season.tasks.all()
-        for judge in judges_asked(task.rules, task.options)
+        for judge in list_judges_of_rule_sets_and_views(task.rules, task.options)
     )
     return list(dict.fromkeys(judges))
 
 
-def select_judges(judges: Iterable[StoredJudge]) -> Q:
+def build_judge_filter(judges: Iterable[LedgerJudge]) -> Q:
     """Return the condition that selects rows of `Judge` or `PhaseJudge` with the name and
     the kind of one of the judges.
     """
@@ -184,38 +195,42 @@ def select_judges(judges: Iterable[StoredJudge]) -> Q:
     return condition
 
 
-def annotate_left_out(imports: QuerySet[JudgementImport]) -> QuerySet[JudgementImport]:
+def annotate_imports_left_out_of_season(
+    imports: QuerySet[JudgementImport],
+) -> QuerySet[JudgementImport]:
     """Annotate imports with ``is_left_out``, which is True if organisers of a season left
     pairs out, so that the import has no label.
     """
     labels = Judgement.objects.filter(source=OuterRef("pk")).exclude(
-        by=ORGANISERS, label=NO_LABEL
+        by=ORGANISERS_PSEUDONYM, label=NO_VALID_LABEL
     )
     return imports.annotate(
         is_left_out=Q(added__gt=0, judge__season__isnull=False) & ~Exists(labels)
     )
 
 
-def label_file_lines(deciding: Sequence[Judge]) -> Iterator[str]:
+def iterate_label_file_lines(deciding: Sequence[Judge]) -> Iterator[str]:
     """For each pair, yield the label that scoring uses as a line of a label file, one
     judge after the other.
     """
-    yield first_line(deciding[0].kind, deciding[0].name)
+    yield format_label_file_header(deciding[0].kind, deciding[0].name)
     for place, judge in enumerate(deciding):
-        rows = unwithdrawn_judgements_of(judge, deciding[:place])
+        rows = find_unwithdrawn_judgements(judge, deciding[:place])
         has_several = rows.filter(~Q(by="") | Q(repeat__gt=0)).exists()
         for some in split_into_batches(
             rows.values_list("pk", "items", "label").iterator(chunk_size=5000)
         ):
             if has_several:
-                yield from _settled_lines(judge, some)
+                yield from _iterate_lines_of_final_labels(judge, some)
                 continue
             for _pk, items, label in some:
-                if label != NO_LABEL:
-                    yield label_line(judge.kind, items, label)
+                if label != NO_VALID_LABEL:
+                    yield format_label_line(judge.kind, items, label)
 
 
-def _settled_lines(judge: Judge, rows: Sequence[tuple[int, str, str]]) -> Iterator[str]:
+def _iterate_lines_of_final_labels(
+    judge: Judge, rows: Sequence[tuple[int, str, str]]
+) -> Iterator[str]:
     pairs = {items for _pk, items, _label in rows}
     found = dict(look_up_labels([judge], pairs))
     firsts = set(
@@ -228,18 +243,18 @@ def _settled_lines(judge: Judge, rows: Sequence[tuple[int, str, str]]) -> Iterat
     for pk, items, _label in rows:
         decided = found[items].settled
         if pk in firsts and decided.is_final(judge.kind):
-            yield label_line(judge.kind, items, decided.label)
+            yield format_label_line(judge.kind, items, decided.label)
 
 
-def label_file_lines_with_withdrawn(deciding: Sequence[Judge]) -> Iterator[str]:
-    """Yield the lines of `label_file_lines`, and then lines with withdrawn labels of pairs
+def iterate_label_file_lines_with_withdrawn(deciding: Sequence[Judge]) -> Iterator[str]:
+    """Yield the lines of `iterate_label_file_lines`, and then lines with withdrawn labels of pairs
     that have no other label.
 
     Boards that were frozen before the labels were withdrawn still use the labels.
     """
-    yield from label_file_lines(deciding)
+    yield from iterate_label_file_lines(deciding)
     standing = Judgement.objects.standing().filter(
-        ~Q(label=NO_LABEL) | Q(by=ORGANISERS),
+        ~Q(label=NO_VALID_LABEL) | Q(by=ORGANISERS_PSEUDONYM),
         judge__in=deciding,
         items=OuterRef("items"),
     )
@@ -253,17 +268,17 @@ def label_file_lines_with_withdrawn(deciding: Sequence[Judge]) -> Iterator[str]:
         # Keep only the last withdrawn label of each person and repetition.
         said = {(by, repeat): label for _items, by, repeat, label in of_items}
         kind = deciding[0].kind
-        decided = settled(kind, [GivenLabel(*one, said[one]) for one in said])
+        decided = decide_label(kind, [RecordedLabel(*one, said[one]) for one in said])
         if decided.is_final(kind):
-            yield label_line(kind, items, decided.label)
+            yield format_label_line(kind, items, decided.label)
 
 
 #: After this time, a periodic task resumes waiting jobs that no import has resumed.
-PATIENCE = dt.timedelta(days=1)
+MAX_WAIT_FOR_LABELS = dt.timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class _PairsOfJudge:
+class _UnlabelledPairsOfJudge:
     """The pairs without a label that one judge decides, as a stored file.
 
     ``asked`` is the number of all pairs of the run that the judge decides.
@@ -276,48 +291,53 @@ class _PairsOfJudge:
 
 
 def wait_for_labels(
-    job: Job, found: PairsPending, pairs: Path, decided: Mapping[str, int]
+    job: Job,
+    found: PairsWithoutEntailmentLabels,
+    pairs: Path,
+    decided: Mapping[str, int],
 ) -> bool:
     """Let the scoring job wait until the pairs that the scorer reported have labels.
     Return False if another worker took over the job.
 
     ``decided`` has the number of final labels of each kind that the scorer received.
     """
-    judges = {judge.kind: judge for judge in stored_judges(job.options)}
+    judges = {judge.kind: judge for judge in list_ledger_judges(job.options)}
     waits_for = []
     is_kept = False
     try:
-        for kind, path in _by_kind(pairs).items():
-            deciding = deciding_judges(job, judges[kind])
+        for kind, path in _split_pairs_file_by_label_kind(pairs).items():
+            deciding = find_deciding_judges(job, judges[kind])
             asked = found.pairs
             if len(judges) > 1:
-                asked = sum(1 for _pair in read_pending_pairs(path)) + decided[kind]
+                asked = sum(1 for _pair in iterate_pending_pairs(path)) + decided[kind]
             waits_for.append(
-                _PairsOfJudge(deciding, path, _store_pairs(job, path), asked)
+                _UnlabelledPairsOfJudge(
+                    deciding, path, _store_pairs_file(job, path), asked
+                )
             )
         with transaction.atomic():
-            reason = _reason(found, waits_for, judges)
+            reason = _build_waiting_message(found, waits_for, judges)
             if is_kept := engine.defer_job(
-                job, reason, until=timezone.now() + PATIENCE
+                job, reason, until=timezone.now() + MAX_WAIT_FOR_LABELS
             ):
                 _replace_pending_labels(job, waits_for)
     finally:
         if not is_kept:
             for one in waits_for:
-                storage.statistics.delete(one.name)
+                storage.statistics_file_storage.delete(one.name)
     for one in waits_for:
         for judge in one.deciding:
             resume_jobs_waiting_for_judge(judge)
     return is_kept
 
 
-def _by_kind(pairs: Path) -> dict[str, Path]:
+def _split_pairs_file_by_label_kind(pairs: Path) -> dict[str, Path]:
     """Split a file of pairs by the kind of the labels that the pairs lack."""
     paths: dict[str, Path] = {}
     with pairs.open("rb") as lines, ExitStack() as stack:
         files: dict[str, IO[bytes]] = {}
         for line in lines:
-            kind = json.loads(line).get("kind", ENTAILS)
+            kind = json.loads(line).get("kind", ENTAILS_KIND)
             if kind not in files:
                 paths[kind] = pairs.with_suffix(f".{kind}")
                 files[kind] = stack.enter_context(paths[kind].open("wb"))
@@ -325,23 +345,25 @@ def _by_kind(pairs: Path) -> dict[str, Path]:
     return paths
 
 
-def _store_pairs(job: Job, pairs: Path) -> str:
+def _store_pairs_file(job: Job, pairs: Path) -> str:
     """Store a file of pairs beside the run's statistics until the job has ended."""
     name = f"{job.submission_id}/job-{job.pk}-pairs-{secrets.token_hex(4)}.jsonl.gz"
     packed = pairs.with_name(f"{pairs.name}.gz")
     with pairs.open("rb") as lines, gzip.open(packed, "wb") as out:
         shutil.copyfileobj(lines, out)
-    with storage_in_use(), packed.open("rb") as content:
-        return storage.statistics.save(name, File(content))
+    with convert_storage_errors(), packed.open("rb") as content:
+        return storage.statistics_file_storage.save(name, File(content))
 
 
-def _reason(
-    found: PairsPending, waits_for: Sequence[_PairsOfJudge], kinds: Container[str]
+def _build_waiting_message(
+    found: PairsWithoutEntailmentLabels,
+    waits_for: Sequence[_UnlabelledPairsOfJudge],
+    kinds: Container[str],
 ) -> str:
     """Return the message for the team. ``kinds`` are those of all judges of the task."""
     judges = [one.deciding[0] for one in waits_for]
     pending = f"{found.pending} of {found.pairs} pairs pending"
-    if ASSIGNS in kinds:
+    if ASSIGNS_KIND in kinds:
         # The number of nuggets is part of the gold, and would follow from the number of
         # all pairs even if the run waits for other pairs only.
         pending = "Pairs pending"
@@ -355,7 +377,7 @@ def _reason(
     )
 
 
-def deciding_judges(job: Job, named: StoredJudge) -> list[Judge]:
+def find_deciding_judges(job: Job, named: LedgerJudge) -> list[Judge]:
     """Return the judges whose labels of one kind the job uses, with the judge of the
     highest precedence first.
 
@@ -369,22 +391,24 @@ def deciding_judges(job: Job, named: StoredJudge) -> list[Judge]:
     return list(Judge.objects.deciding(named.name, season, named.kind))
 
 
-def read_pending_pairs(path: Path) -> Iterator[AskedItem]:
+def iterate_pending_pairs(path: Path) -> Iterator[ItemToJudge]:
     """Yield the pairs without a label that a scorer has written to a file."""
     # `splitlines` would also split at other line separators inside of passages.
     with path.open(encoding="utf-8", newline="\n") as lines:
-        yield from map(asked_item_of_line, map(json.loads, lines))
+        yield from map(parse_asked_item, map(json.loads, lines))
 
 
-def asked_item_of_line(value: Mapping[str, Any]) -> AskedItem:
+def parse_asked_item(value: Mapping[str, Any]) -> ItemToJudge:
     """Return the pair of a line with texts, with the digests of its other forms."""
-    kind = value.get("kind", ENTAILS)
-    texts = tuple(value[role] for role in KINDS[kind].items)
+    kind = value.get("kind", ENTAILS_KIND)
+    texts = tuple(value[role] for role in JUDGEMENT_KINDS_BY_NAME[kind].items)
     others = tuple(value.get("others", ()))
-    if kind == ENTAILS:
+    if kind == ENTAILS_KIND:
         premise, hypothesis = texts
-        others = (f"{entailment.sha1(premise)} {digest_of(hypothesis)}",)
-    return AskedItem(kind, texts, others, unit=value.get("unit", ""))
+        others = (
+            f"{entailment.compute_sha1(premise)} {compute_text_digest(hypothesis)}",
+        )
+    return ItemToJudge(kind, texts, others, unit=value.get("unit", ""))
 
 
 def resume_jobs_waiting_for_judge(judge: Judge, *, is_unsure: bool = False) -> int:
@@ -392,36 +416,42 @@ def resume_jobs_waiting_for_judge(judge: Judge, *, is_unsure: bool = False) -> i
     jobs that waited for these pairs. Return the number of resumed jobs.
     """
     said = Judgement.objects.standing().filter(items=OuterRef("items"))
-    undecided = Q(label=NO_LABEL)
-    if judge.kind in LEAVING_OUT:
+    undecided = Q(label=NO_VALID_LABEL)
+    if judge.kind in KINDS_THAT_ALLOW_NO_LABEL:
         # Organisers who give a pair no label leave the pair out.
-        undecided &= ~Q(by=ORGANISERS)
+        undecided &= ~Q(by=ORGANISERS_PSEUDONYM)
     decided = said.filter(judge=judge).exclude(undecided)
     # Skip pairs for which a judge of higher precedence has answered without a label.
     # If a skipped pair resumed a job, the job would wait again at once.
     first = said.filter(
-        _has_higher_precedence(judge), judge__name=judge.name, judge__kind=judge.kind
+        _build_higher_precedence_condition(judge),
+        judge__name=judge.name,
+        judge__kind=judge.kind,
     )
     with transaction.atomic():
         struck = PendingPair.objects.filter(
-            Exists(decided), ~Exists(first), waits__in=_pending_labels_of_judge(judge)
+            Exists(decided),
+            ~Exists(first),
+            waits__in=_find_pending_labels_of_judge(judge),
         )
         concerned = set(struck.values_list("waits__job", flat=True).distinct())
         struck.delete()
     waiting = Job.objects.filter(
-        pending_labels__in=_pending_labels_of_judge(judge), state=Job.State.WAITING
+        pending_labels__in=_find_pending_labels_of_judge(judge), state=Job.State.WAITING
     )
     if not is_unsure:
         waiting = waiting.filter(pk__in=concerned)
     resumed = sum(engine.resume_waiting_job(job) for job in waiting.order_by("pk"))
     # Delete the rows of jobs that were scored or cancelled meanwhile.
-    for ended in _pending_labels_of_judge(judge).exclude(job__state__in=Job.MOVING):
-        storage.statistics.delete(ended.file)
+    for ended in _find_pending_labels_of_judge(judge).exclude(
+        job__state__in=Job.MOVING
+    ):
+        storage.statistics_file_storage.delete(ended.file)
         ended.delete()
     return resumed
 
 
-def _has_higher_precedence(judge: Judge) -> Q:
+def _build_higher_precedence_condition(judge: Judge) -> Q:
     later = Q(judge__season=judge.season_id, judge__pk__gt=judge.pk)
     if judge.season_id is not None:
         return later
@@ -429,7 +459,7 @@ def _has_higher_precedence(judge: Judge) -> Q:
     return later | Q(judge__season=season)
 
 
-def waiting_jobs() -> QuerySet[PendingLabels]:
+def find_jobs_waiting_for_labels() -> QuerySet[PendingLabels]:
     return (
         PendingLabels.objects.filter(job__state__in=Job.MOVING)
         .annotate(left=Count("open_pairs"))
@@ -459,19 +489,19 @@ def count_open_pairs_by_kind(
     )
 
 
-def read_open_pairs(
+def iterate_open_pairs(
     waiting: Sequence[PendingLabels], *, is_next_only: bool = False
 ) -> Iterator[dict[str, str]]:
     shown: set[tuple[str, str]] = set()
     for row in waiting:
         still_open = set(row.open_pairs.values_list("items", flat=True))
         with (
-            storage.statistics.open(row.file) as kept,
+            storage.statistics_file_storage.open(row.file) as kept,
             gzip.open(kept, "rt", encoding="utf-8") as lines,
         ):
             for line in lines:
                 value = json.loads(line)
-                pair = asked_item_of_line(value)
+                pair = parse_asked_item(value)
                 if (
                     (pair.kind, pair.items) in shown
                     or pair.items not in still_open
@@ -480,11 +510,11 @@ def read_open_pairs(
                     continue
                 shown.add((pair.kind, pair.items))
                 # Pairs of claims keep the form that `python -m scoring decide` reads.
-                named = {} if pair.kind == ENTAILS else {"kind": pair.kind}
-                yield {**named, **pair.by_role}
+                named = {} if pair.kind == ENTAILS_KIND else {"kind": pair.kind}
+                yield {**named, **pair.texts_by_role}
 
 
-def _pending_labels_of_judge(judge: Judge) -> QuerySet[PendingLabels]:
+def _find_pending_labels_of_judge(judge: Judge) -> QuerySet[PendingLabels]:
     waiting = PendingLabels.objects.filter(
         judge__name=judge.name, judge__kind=judge.kind
     )
@@ -493,11 +523,13 @@ def _pending_labels_of_judge(judge: Judge) -> QuerySet[PendingLabels]:
     return waiting.filter(job__submission__phase__task__season=judge.season_id)
 
 
-def _replace_pending_labels(job: Job, waits_for: Sequence[_PairsOfJudge]) -> None:
+def _replace_pending_labels(
+    job: Job, waits_for: Sequence[_UnlabelledPairsOfJudge]
+) -> None:
     before = PendingLabels.objects.filter(job=job)
     since = min((row.since for row in before), default=timezone.now())
     for row in before:
-        after_commit(storage.statistics.delete, row.file)
+        call_after_commit(storage.statistics_file_storage.delete, row.file)
     before.delete()
     for one in waits_for:
         waits = PendingLabels.objects.create(
@@ -507,7 +539,7 @@ def _replace_pending_labels(job: Job, waits_for: Sequence[_PairsOfJudge]) -> Non
             file=one.name,
             since=since,
         )
-        for some in split_into_batches(read_pending_pairs(one.path)):
+        for some in split_into_batches(iterate_pending_pairs(one.path)):
             PendingPair.objects.bulk_create(
                 PendingPair(waits=waits, items=pair.items) for pair in some
             )

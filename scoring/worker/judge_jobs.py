@@ -16,46 +16,59 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from scoring.judges.addressing import find_judge_instruction
 from scoring.judges.asking import (
     ChatAsker,
     JudgeAnswer,
     JudgeReply,
     ask_all_questions,
+    compute_max_cost_per_question,
     estimate_cost,
-    max_cost_per_question,
 )
 from scoring.judges.chat import ChatEndpoint
 from scoring.judges.declared import ChatJudge, LocalJudge
-from scoring.judges.local import LocalModel, load_local_model, local_judge_signature
+from scoring.judges.local import (
+    LocalEntailmentModel,
+    build_local_judge_signature,
+    load_local_model,
+)
 from scoring.judges.questions import (
     JudgePrompt,
     JudgeQuestion,
-    chat_judge_signature,
-    digest_of_signature,
+    build_chat_judge_signature,
+    hash_signature,
 )
 from scoring.models import BackgroundJob, PhaseJudge
-from scoring.models.judging import COST_DECIMAL_PLACES
+from scoring.models.judging import COST_FIELD_PRECISION
 from scoring.worker.entailment_labels import resume_jobs_waiting_for_judge
 from scoring.worker.judging import (
-    offered_judges,
-    open_questions,
-    pairs_open,
-    refuse_second_instrument,
+    count_open_pairs_of_judge,
+    iterate_open_questions,
+    read_judges_offered_by_operator,
+    refuse_changed_judge_settings,
 )
-from scoring.worker.ledger import append_judgements, close_import, create_import
+from scoring.worker.ledger import (
+    append_judgements,
+    close_judgement_import,
+    create_judgement_import,
+)
 from tasks.jobs import engine, interruptions
-from tasks.types.ledger import ENTAILS, KINDS, NO_LABEL, Judgement
-from tasks.types.problems import Unavailable
+from tasks.types.ledger import (
+    ENTAILS_KIND,
+    JUDGEMENT_KINDS_BY_NAME,
+    NO_VALID_LABEL,
+    Judgement,
+)
+from tasks.types.problems import SoftwareUnavailable
 
 #: Maximum number of reported texts that seem to instruct the judge, per job.
 MAX_ADDRESSING_EXCERPTS = 20
 #: The number of questions that a local model answers before answers are stored.
-LOCAL_ROUND = 2_000
+LOCAL_MODEL_QUESTIONS_PER_ROUND = 2_000
 
 
-class JudgingStops(Exception):
+class JudgeCannotBeAsked(Exception):
     """An error with the reason for which a judge can be asked no more questions."""
 
 
@@ -74,19 +87,21 @@ class JudgingOutcome:
 
 def ask_judge_for_job(job: BackgroundJob) -> JudgingOutcome:
     """Ask a judge the questions of a background job that have no answer yet. Raises
-    JudgingStops.
+    JudgeCannotBeAsked.
     """
-    row = _phase_judge_of_job(job)
+    row = _load_phase_judge_of_job(job)
     if row.ended_at is not None:
-        raise JudgingStops("The organisers do not let this judge be asked any more.")
-    asking = _JudgingRun(job, row)
+        raise JudgeCannotBeAsked(
+            "The organisers do not let this judge be asked any more."
+        )
+    asking = _JudgeQuestionnaire(job, row)
     try:
-        return JudgingOutcome(row, asking.run(), asking.has_more)
-    except (Unavailable, Refused) as reason:
-        raise JudgingStops(_as_sentence(str(reason))) from reason
+        return JudgingOutcome(row, asking.run(), asking.has_more_open_questions)
+    except (SoftwareUnavailable, ActionRefused) as reason:
+        raise JudgeCannotBeAsked(_format_as_sentence(str(reason))) from reason
 
 
-def _phase_judge_of_job(job: BackgroundJob) -> PhaseJudge:
+def _load_phase_judge_of_job(job: BackgroundJob) -> PhaseJudge:
     rows = PhaseJudge.objects.select_related("phase__task__season", "source__judge")
     return rows.get(pk=job.given["judge"])
 
@@ -95,21 +110,24 @@ def estimate_judging_cost(job: BackgroundJob) -> dict[str, Any]:
     """Return the number of questions that a judge has not answered yet, and their
     approximate cost. The function sends no question to the judge.
     """
-    row = _phase_judge_of_job(job)
-    judge = offered_judges().judges.get(row.name)
+    row = _load_phase_judge_of_job(job)
+    judge = read_judges_offered_by_operator().judges.get(row.name)
     if isinstance(judge, ChatJudge):
         prompt = JudgePrompt(row.kind, row.prompt, row.answers)
-        found = estimate_cost(judge, prompt, open_questions(row))
+        found = estimate_cost(judge, prompt, iterate_open_questions(row))
         return {
             "questions": found.questions,
             "cost": str(round(found.cost, 4)),
             "most": str(round(found.most, 4)),
             "currency": found.currency,
         }
-    return {"questions": sum(1 for _question in open_questions(row)), "currency": ""}
+    return {
+        "questions": sum(1 for _question in iterate_open_questions(row)),
+        "currency": "",
+    }
 
 
-def _as_sentence(text: str) -> str:
+def _format_as_sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -128,7 +146,7 @@ class _JudgingTotals:
     def of(cls, row: PhaseJudge) -> _JudgingTotals:
         return cls(row.spent, row.replies, row.unlabelled, dict(row.failures))
 
-    def with_answers(self, answers: Sequence[JudgeAnswer]) -> _JudgingTotals:
+    def add_answers(self, answers: Sequence[JudgeAnswer]) -> _JudgingTotals:
         spent, replies, failures = self.spent, self.replies, Counter(self.failures)
         for answer in answers:
             spent = _round_cost_up(spent + answer.cost)
@@ -143,7 +161,7 @@ class _JudgingTotals:
         )
 
 
-class _JudgingRun:
+class _JudgeQuestionnaire:
     """Asks one judge the questions of one background job."""
 
     def __init__(self, job: BackgroundJob, row: PhaseJudge) -> None:
@@ -153,28 +171,28 @@ class _JudgingRun:
         self._addressing: list[str] = []
         self._numbers = Counter[str]()
         self._is_over_budget = False
-        self._total = pairs_open(row)
+        self._total = count_open_pairs_of_judge(row)
         self._reserved: dict[str, Decimal] = {}
         #: Totals of the last transaction, which only the job with the lease changes.
         self._totals = _JudgingTotals.of(row)
 
     def run(self) -> dict[str, Any]:
-        judge = offered_judges().judges.get(self._row.name)
+        judge = read_judges_offered_by_operator().judges.get(self._row.name)
         if judge is None:
-            raise JudgingStops("The operator does not offer this judge any more.")
+            raise JudgeCannotBeAsked("The operator does not offer this judge any more.")
         if isinstance(judge, ChatJudge):
-            self._check_terms(judge)
-            refuse_second_instrument(self._row, self._row.digest)
-            self._settle_lost_requests()
-            self._begin_import()
+            self._check_judge_is_unchanged(judge)
+            refuse_changed_judge_settings(self._row, self._row.digest)
+            self._charge_reserved_cost_of_lost_requests()
+            self._create_judgement_import()
             endpoint = ChatEndpoint(judge, stopped=self._stopped)
             try:
-                self._ask_rounds(judge, endpoint)
+                self._ask_endpoint_in_rounds(judge, endpoint)
             finally:
                 endpoint.close()
-                self._end()
+                self._close_import_and_resume_runs()
         else:
-            self._ask_model(judge)
+            self._ask_local_model(judge)
         interruptions.raise_if_stop_requested()
         return {
             **self._numbers,
@@ -182,59 +200,66 @@ class _JudgingRun:
             "addressing": self._addressing,
         }
 
-    def _check_terms(self, judge: ChatJudge) -> None:
+    def _check_judge_is_unchanged(self, judge: ChatJudge) -> None:
         prompt = JudgePrompt(self._row.kind, self._row.prompt, self._row.answers)
-        if digest_of_signature(chat_judge_signature(judge, prompt)) != self._row.digest:
-            raise JudgingStops(
+        if (
+            hash_signature(build_chat_judge_signature(judge, prompt))
+            != self._row.digest
+        ):
+            raise JudgeCannotBeAsked(
                 "The operator has changed this judge since the organisers agreed; they must agree again."
             )
 
-    def _settle_lost_requests(self) -> None:
+    def _charge_reserved_cost_of_lost_requests(self) -> None:
         with transaction.atomic():
             self._renew_lease()
             own = PhaseJudge.objects.filter(pk=self._row.pk)
             own.update(spent=F("spent") + F("reserved"), reserved=Decimal(0))
             self._totals = _JudgingTotals.of(own.get())
 
-    def _begin_import(self) -> None:
+    def _create_judgement_import(self) -> None:
         source = self._row.source
         if source is not None and source.withdrawn_at is None:
             return
         with transaction.atomic():
-            self._row.source = create_import(
-                self._row.ledger_judge(),
+            self._row.source = create_judgement_import(
+                self._row.get_or_create_ledger_judge(),
                 f"asked for {self._row.phase.slug}",
                 "",
                 self._row.agreed_by,
             )
             self._row.save(update_fields=["source"])
 
-    def _end(self) -> None:
+    def _close_import_and_resume_runs(self) -> None:
         source = self._row.source
         assert source is not None
         source.refresh_from_db()
         if source.withdrawn_at is None:
-            close_import(source)
+            close_judgement_import(source)
         self._resume_waiting_runs()
 
     def _resume_waiting_runs(self) -> None:
         assert self._row.source is not None
         resume_jobs_waiting_for_judge(self._row.source.judge)
 
-    def _ask_rounds(self, judge: ChatJudge, endpoint: ChatEndpoint) -> None:
+    def _ask_endpoint_in_rounds(self, judge: ChatJudge, endpoint: ChatEndpoint) -> None:
         prompt = JudgePrompt(self._row.kind, self._row.prompt, self._row.answers)
         asker = ChatAsker(judge, prompt, endpoint)
 
         def record(
             answers: Sequence[JudgeAnswer], wanted: Sequence[JudgeQuestion]
         ) -> Sequence[JudgeQuestion]:
-            costs = [max_cost_per_question(judge, prompt, one) for one in wanted]
+            costs = [
+                compute_max_cost_per_question(judge, prompt, one) for one in wanted
+            ]
             return interruptions.retry_on_database_error(
-                self._record, answers, list(zip(wanted, costs, strict=True))
+                self._store_answers_and_reserve_costs,
+                answers,
+                list(zip(wanted, costs, strict=True)),
             )
 
         while not (self._stopped.is_set() or self._is_over_budget):
-            questions = self._open_untried_questions()
+            questions = self._iterate_untried_questions()
             if (first := next(questions, None)) is None:
                 return
             ask_all_questions(
@@ -246,7 +271,7 @@ class _JudgingRun:
             )
             self._resume_waiting_runs()
 
-    def has_more(self) -> bool:
+    def has_more_open_questions(self) -> bool:
         """Return True if runs wait for pairs that this job has not sent to the judge,
         or if the judge's prompt or model has changed.
         """
@@ -255,17 +280,17 @@ class _JudgingRun:
             return False
         if not self._has_same_signature(row):
             return True
-        return not self._is_over_budget and any(self._open_untried_questions())
+        return not self._is_over_budget and any(self._iterate_untried_questions())
 
-    def _open_untried_questions(self) -> Iterator[JudgeQuestion]:
-        for question in open_questions(self._row):
+    def _iterate_untried_questions(self) -> Iterator[JudgeQuestion]:
+        for question in iterate_open_questions(self._row):
             if question.items not in self._tried:
                 self._tried.add(question.items)
                 self._collect_addressing_excerpts(question)
                 yield question
 
     def _collect_addressing_excerpts(self, question: JudgeQuestion) -> None:
-        kind = KINDS[question.kind]
+        kind = JUDGEMENT_KINDS_BY_NAME[question.kind]
         for role, text in zip(kind.items, question.texts, strict=True):
             is_full = len(self._addressing) >= MAX_ADDRESSING_EXCERPTS
             if (
@@ -275,7 +300,7 @@ class _JudgingRun:
             ):
                 self._addressing.append(words)
 
-    def _record(
+    def _store_answers_and_reserve_costs(
         self,
         answers: Sequence[JudgeAnswer],
         wanted: Sequence[tuple[JudgeQuestion, Decimal]],
@@ -289,7 +314,7 @@ class _JudgingRun:
             if row.ended_at is not None or not self._has_same_signature(row):
                 self._stopped.set()
                 wanted = ()
-            totals = self._totals.with_answers(answers)
+            totals = self._totals.add_answers(answers)
             self._store_answers(row, totals, answers)
             landed = {answer.question.items for answer in answers}
             reserved = {
@@ -327,7 +352,7 @@ class _JudgingRun:
                 [
                     one
                     for answer in answers
-                    for one in self._judgements_of_answer(answer)
+                    for one in self._iterate_judgements_of_answer(answer)
                 ]
             )
 
@@ -336,7 +361,7 @@ class _JudgingRun:
             assert self._row.source is not None
             append_judgements(self._row.source, rows)
 
-    def _judgements_of_answer(self, answer: JudgeAnswer) -> Iterator[Judgement]:
+    def _iterate_judgements_of_answer(self, answer: JudgeAnswer) -> Iterator[Judgement]:
         at = timezone.now().isoformat()
         for one in answer.rows:
             yield Judgement(
@@ -354,36 +379,42 @@ class _JudgingRun:
     def _renew_lease(self) -> None:
         share = min(len(self._tried) / max(self._total, 1), 0.99)
         if not engine.renew_lease(self._job.job, progress=share):
-            raise engine.JobLost
+            raise engine.JobClaimLost
 
-    def _ask_model(self, judge: LocalJudge) -> None:
-        if self._row.kind != ENTAILS:
-            raise JudgingStops(
+    def _ask_local_model(self, judge: LocalJudge) -> None:
+        if self._row.kind != ENTAILS_KIND:
+            raise JudgeCannotBeAsked(
                 "The operator has made this judge an entailment model, which answers yes or no alone."
             )
         model = load_local_model(judge)
-        digest = digest_of_signature(local_judge_signature(judge, model))
-        refuse_second_instrument(self._row, digest)
+        digest = hash_signature(build_local_judge_signature(judge, model))
+        refuse_changed_judge_settings(self._row, digest)
         self._row.digest = digest
         PhaseJudge.objects.filter(pk=self._row.pk).update(digest=digest)
-        self._begin_import()
+        self._create_judgement_import()
         try:
-            while some := list(islice(self._open_untried_questions(), LOCAL_ROUND)):
-                self._label_with_model(model, some)
+            while some := list(
+                islice(
+                    self._iterate_untried_questions(), LOCAL_MODEL_QUESTIONS_PER_ROUND
+                )
+            ):
+                self._store_labels_of_local_model(model, some)
                 if self._stopped.is_set():
                     break
         finally:
-            self._end()
+            self._close_import_and_resume_runs()
 
-    def _label_with_model(
-        self, model: LocalModel, questions: Sequence[JudgeQuestion]
+    def _store_labels_of_local_model(
+        self, model: LocalEntailmentModel, questions: Sequence[JudgeQuestion]
     ) -> None:
         for batch in model.labels(questions):
             answers = [
                 JudgeAnswer(question, (JudgeReply(0, label, None),), Decimal(0))
                 for question, label in batch
             ]
-            interruptions.retry_on_database_error(self._record, answers, [])
+            interruptions.retry_on_database_error(
+                self._store_answers_and_reserve_costs, answers, []
+            )
             interruptions.raise_if_stop_requested()
             if self._stopped.is_set():
                 return
@@ -391,7 +422,7 @@ class _JudgingRun:
 
 def _round_cost_up(cost: Decimal) -> Decimal:
     return cost.quantize(
-        Decimal(1).scaleb(-COST_DECIMAL_PLACES["decimal_places"]), ROUND_CEILING
+        Decimal(1).scaleb(-COST_FIELD_PRECISION["decimal_places"]), ROUND_CEILING
     )
 
 
@@ -401,6 +432,6 @@ def _count_answers_by_outcome(answers: Sequence[JudgeAnswer]) -> Mapping[str, in
         if answer.failure:
             counts["failed"] += 1
         elif answer.rows and not answer.is_open:
-            is_labelled = answer.rows[-1].label != NO_LABEL
+            is_labelled = answer.rows[-1].label != NO_VALID_LABEL
             counts["labels" if is_labelled else "unlabelled"] += 1
     return counts

@@ -17,16 +17,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import User
 from scoring.judges.asking import MAX_REPLIES_PER_QUESTION
-from scoring.judges.declared import ChatJudge, DeclaredJudge, read_judges
+from scoring.judges.declared import ChatJudge, DeclaredJudge, read_judges_file
 from scoring.judges.questions import (
     JudgePrompt,
+    JudgePromptRefused,
     JudgeQuestion,
-    PromptRefused,
-    chat_judge_signature,
-    digest_of_signature,
+    build_chat_judge_signature,
+    hash_signature,
 )
 from scoring.models import (
     BackgroundJob,
@@ -36,37 +36,37 @@ from scoring.models import (
     PendingPair,
     PhaseJudge,
 )
-from scoring.worker.background import Kind, queue_background_job
+from scoring.worker.background import BackgroundJobKind, queue_background_job
 from scoring.worker.entailment_labels import (
-    asked_item_of_line,
+    build_judge_filter,
     count_open_pairs,
-    read_open_pairs,
+    find_jobs_waiting_for_labels,
+    iterate_open_pairs,
+    parse_asked_item,
     resume_jobs_waiting_for_judge,
-    select_judges,
-    waiting_jobs,
 )
 from scoring.worker.ledger import (
     append_judgements,
-    close_import,
-    create_import,
+    close_judgement_import,
+    create_judgement_import,
     look_up_labels,
     split_into_batches,
 )
 from tasks.models import Job, Phase, Season
 from tasks.types.ledger import (
-    ENTAILS,
-    LEAVING_OUT,
-    NO_LABEL,
-    ORGANISERS,
-    SUPPORTS,
+    ENTAILS_KIND,
+    KINDS_THAT_ALLOW_NO_LABEL,
+    NO_VALID_LABEL,
+    ORGANISERS_PSEUDONYM,
+    SUPPORTS_KIND,
     Judgement as LedgerRow,
 )
-from tasks.types.problems import InputRefused, Unavailable
-from tasks.types.stored_judges import StoredJudge, stored_judges
+from tasks.types.problems import InputRefused, SoftwareUnavailable
+from tasks.types.stored_judges import LedgerJudge, list_ledger_judges
 
 
 @dataclass(frozen=True)
-class OfferedJudges:
+class JudgesOfferedByOperator:
     """The judges that the operator's file declares, or the error if the file is
     invalid.
     """
@@ -75,52 +75,52 @@ class OfferedJudges:
     fault: str = ""
 
 
-def offered_judges() -> OfferedJudges:
+def read_judges_offered_by_operator() -> JudgesOfferedByOperator:
     """Read the operator's file. If the operator has no file of judges, the site offers
     no judge.
     """
     path = settings.JUDGES_FILE
     if not path.exists():
-        return OfferedJudges({})
+        return JudgesOfferedByOperator({})
     try:
-        return OfferedJudges(read_judges(path))
-    except (InputRefused, Unavailable) as fault:
-        return OfferedJudges({}, str(fault))
+        return JudgesOfferedByOperator(read_judges_file(path))
+    except (InputRefused, SoftwareUnavailable) as fault:
+        return JudgesOfferedByOperator({}, str(fault))
 
 
-def named_judge(phase: Phase, kind: str = "") -> StoredJudge | None:
+def find_judge_in_task_options(phase: Phase, kind: str = "") -> LedgerJudge | None:
     """Return the judge in the task's options, or None if the options name no judge.
 
     Tasks can take several kinds of labels from judges. ``kind`` may be empty if the
     options name one judge alone. Raises Refused if the options do not determine the
     judge.
     """
-    judges = stored_judges(phase.task.options)
+    judges = list_ledger_judges(phase.task.options)
     kinds = ", ".join(judge.kind for judge in judges)
     if not kind and len(judges) > 1:
         words = _("the task takes labels of several kinds; name the kind: %(kinds)s")
-        raise Refused(words % {"kinds": kinds})
+        raise ActionRefused(words % {"kinds": kinds})
     if not kind:
         return judges[0] if judges else None
     for judge in judges:
         if judge.kind == kind:
             return judge
     words = _("the task takes no labels of the kind “%(kind)s” from a judge")
-    raise Refused(words % {"kind": kind[:80]})
+    raise ActionRefused(words % {"kind": kind[:80]})
 
 
-def judges_with_consent(phase: Phase) -> QuerySet[PhaseJudge]:
+def find_judges_with_consent(phase: Phase) -> QuerySet[PhaseJudge]:
     """Return the judges that the organisers of the phase allow the site to ask."""
-    named = stored_judges(phase.task.options)
-    return phase.phase_judges.agreed().filter(select_judges(named))
+    named = list_ledger_judges(phase.task.options)
+    return phase.phase_judges.with_current_consent().filter(build_judge_filter(named))
 
 
-def agreed_judge(phase: Phase, kind: str = "") -> QuerySet[PhaseJudge]:
+def find_judge_with_consent(phase: Phase, kind: str = "") -> QuerySet[PhaseJudge]:
     """Return the judge of one kind of labels that the organisers of the phase allow the
     site to ask. Raises Refused if the options do not determine the judge.
     """
-    judge = named_judge(phase, kind)
-    return judges_with_consent(phase).filter(kind=judge.kind if judge else "")
+    judge = find_judge_in_task_options(phase, kind)
+    return find_judges_with_consent(phase).filter(kind=judge.kind if judge else "")
 
 
 def record_judge_consent(
@@ -138,11 +138,11 @@ def record_judge_consent(
     does the set of runs whose texts may be sent. Raises Refused if the operator does
     not offer the judge, or if the season has answers of the judge to another prompt.
     """
-    named = named_judge(phase, kind)
-    judge = offered_judges().judges.get(named.name) if named else None
+    named = find_judge_in_task_options(phase, kind)
+    judge = read_judges_offered_by_operator().judges.get(named.name) if named else None
     if named is None or judge is None:
-        raise Refused(_("the operator of the site offers no judge of this name"))
-    terms = _judge_terms(judge, named.kind, prompt, budget)
+        raise ActionRefused(_("the operator of the site offers no judge of this name"))
+    terms = _build_judge_terms(judge, named.kind, prompt, budget)
     now = timezone.now()
     with transaction.atomic():
         row, is_new = PhaseJudge.objects.select_for_update().get_or_create(
@@ -153,28 +153,28 @@ def record_judge_consent(
         )
         is_same = row.ended_at is None and row.signature == terms["signature"]
         if is_new or not is_same:
-            refuse_second_instrument(row, terms["digest"])
-            _refuse_different_terms_in_phases(row, terms["digest"])
+            refuse_changed_judge_settings(row, terms["digest"])
+            _refuse_different_judge_settings(row, terms["digest"])
             row.agreed_at, row.ended_at, row.source = now, None, None
             row.agreed_by = by
-        elif not row.sends_texts:
+        elif not row.sends_texts_to_other_server:
             # Keep the stored digest, which a worker computed from the weights.
             terms["digest"] = row.digest
         for name, value in terms.items():
             setattr(row, name, value)
         row.save()
-        audit.record(
+        audit.record_action(
             "judge-agreed",
             actor=by,
             subject=row,
             place=phase.task.season,
             facts={"judge": row.name, "phase": phase, "host": row.host or _("no host")},
         )
-    ask_for_judging(row)
+    queue_judging_job(row)
     return row
 
 
-def _judge_terms(
+def _build_judge_terms(
     judge: DeclaredJudge, kind: str, prompt: JudgePrompt | None, budget: Decimal | None
 ) -> dict[str, Any]:
     terms: dict[str, Any] = {
@@ -184,15 +184,15 @@ def _judge_terms(
         "budget": budget if judge.price else None,
     }
     if not isinstance(judge, ChatJudge):
-        if kind == SUPPORTS:
-            raise Refused(
+        if kind == SUPPORTS_KIND:
+            raise ActionRefused(
                 _(
                     "an entailment model answers yes or no, and this task asks for full, partial or no "
                     "support; name a chat endpoint or import labels"
                 )
             )
-        if kind != ENTAILS:
-            raise Refused(
+        if kind != ENTAILS_KIND:
+            raise ActionRefused(
                 _(
                     "an entailment model answers yes or no, and this task asks whether reports contain "
                     "nuggets in full, in part or not; name a chat endpoint or import labels"
@@ -208,24 +208,24 @@ def _judge_terms(
             "answers": {},
         }
     if judge.price and budget is None:
-        raise Refused(_("a judge with a price needs a budget"))
+        raise ActionRefused(_("a judge with a price needs a budget"))
     prompt = prompt or JudgePrompt.default(kind)
     try:
         prompt.check()
-    except PromptRefused as refused:
-        raise Refused(str(refused)) from refused
-    signature = chat_judge_signature(judge, prompt)
+    except JudgePromptRefused as refused:
+        raise ActionRefused(str(refused)) from refused
+    signature = build_chat_judge_signature(judge, prompt)
     return {
         **terms,
         "host": judge.host,
         "signature": signature,
-        "digest": digest_of_signature(signature),
+        "digest": hash_signature(signature),
         "prompt": prompt.template,
         "answers": dict(prompt.answers),
     }
 
 
-def refuse_second_instrument(row: PhaseJudge, digest: str) -> None:
+def refuse_changed_judge_settings(row: PhaseJudge, digest: str) -> None:
     """Raise Refused if the season has answers of this judge with another prompt or
     model.
 
@@ -236,7 +236,7 @@ def refuse_second_instrument(row: PhaseJudge, digest: str) -> None:
     )
     others = others.exclude(judge__digest="").exclude(judge__digest=digest)
     if digest and others.exists():
-        raise Refused(
+        raise ActionRefused(
             _(
                 "the season has judgements of this judge by another prompt or model; withdraw their imports "
                 "first"
@@ -244,13 +244,13 @@ def refuse_second_instrument(row: PhaseJudge, digest: str) -> None:
         )
 
 
-def _refuse_different_terms_in_phases(row: PhaseJudge, digest: str) -> None:
-    others = PhaseJudge.objects.agreed().filter(
+def _refuse_different_judge_settings(row: PhaseJudge, digest: str) -> None:
+    others = PhaseJudge.objects.with_current_consent().filter(
         name=row.name, kind=row.kind, phase__task__season=row.phase.task.season
     )
     others = others.exclude(pk=row.pk).exclude(digest="").exclude(digest=digest)
     for other in others.select_related("phase__task"):
-        named = stored_judges(other.phase.task.options)
+        named = list_ledger_judges(other.phase.task.options)
         if digest and any(
             (one.name, one.kind) == (row.name, row.kind) for one in named
         ):
@@ -258,7 +258,9 @@ def _refuse_different_terms_in_phases(row: PhaseJudge, digest: str) -> None:
                 "%(phase)s of %(task)s asks this judge with another prompt or model; stop asking it there "
                 "first"
             )
-            raise Refused(words % {"phase": other.phase, "task": other.phase.task})
+            raise ActionRefused(
+                words % {"phase": other.phase, "task": other.phase.task}
+            )
 
 
 def dismiss(*, phase: Phase, by: User, kind: str = "") -> PhaseJudge:
@@ -266,12 +268,12 @@ def dismiss(*, phase: Phase, by: User, kind: str = "") -> PhaseJudge:
     judgement ledger keeps the answers that the judge has already given. Raises Refused.
     """
     with transaction.atomic():
-        row = agreed_judge(phase, kind).select_for_update().first()
+        row = find_judge_with_consent(phase, kind).select_for_update().first()
         if row is None:
-            raise Refused(_("the site asks no judge for this phase"))
+            raise ActionRefused(_("the site asks no judge for this phase"))
         row.ended_at = timezone.now()
         row.save(update_fields=["ended_at"])
-        audit.record(
+        audit.record_action(
             "judge-dismissed",
             actor=by,
             subject=row,
@@ -281,7 +283,7 @@ def dismiss(*, phase: Phase, by: User, kind: str = "") -> PhaseJudge:
     return row
 
 
-def ask_for_judging(row: PhaseJudge) -> BackgroundJob:
+def queue_judging_job(row: PhaseJudge) -> BackgroundJob:
     """Queue a job that asks a judge all unanswered questions, or return the judge's job
     if one is unfinished.
 
@@ -291,56 +293,63 @@ def ask_for_judging(row: PhaseJudge) -> BackgroundJob:
     season = row.phase.task.season
     given = {"judge": row.pk}
     return queue_background_job(
-        Kind.JUDGE, season, given, by=None, phase=row.phase, queue=Job.JUDGES
+        BackgroundJobKind.JUDGE,
+        season,
+        given,
+        by=None,
+        phase=row.phase,
+        queue=Job.JUDGES,
     )
 
 
-def ask_for_estimate(row: PhaseJudge, by: User) -> BackgroundJob:
+def queue_judging_cost_estimate(row: PhaseJudge, by: User) -> BackgroundJob:
     """Queue a job that counts the judge's unanswered questions and estimates their
     cost. The job sends no question to the judge.
     """
     given = {"judge": row.pk, "dry_run": True}
     season = row.phase.task.season
     return queue_background_job(
-        Kind.JUDGE, season, given, by=by, phase=row.phase, queue=Job.JUDGES
+        BackgroundJobKind.JUDGE, season, given, by=by, phase=row.phase, queue=Job.JUDGES
     )
 
 
-def ask_where_agreed(job: Job) -> None:
+def queue_judging_where_consented(job: Job) -> None:
     """After a run has started to wait for labels, queue questions to the judge if the
     organisers have consented.
     """
-    for row in judges_with_consent(job.submission.phase):
-        ask_for_judging(row)
+    for row in find_judges_with_consent(job.submission.phase):
+        queue_judging_job(row)
 
 
-def waiting_for(row: PhaseJudge) -> QuerySet[PendingLabels]:
+def find_runs_waiting_for_judge(row: PhaseJudge) -> QuerySet[PendingLabels]:
     """Return the waiting runs about whose pairs the site may ask the judge.
 
     An external judge receives only texts of runs that were submitted after the
     organisers' consent, because only the teams of these runs could know of the consent.
     """
-    waiting = waiting_jobs().filter(
+    waiting = find_jobs_waiting_for_labels().filter(
         judge__name=row.name, judge__kind=row.kind, job__submission__phase=row.phase
     )
-    if row.sends_texts:
+    if row.sends_texts_to_other_server:
         waiting = waiting.filter(job__submission__submitted_at__gte=row.agreed_at)
     return waiting
 
 
-def pairs_open(row: PhaseJudge) -> int:
+def count_open_pairs_of_judge(row: PhaseJudge) -> int:
     """Return the number of pairs of waiting runs about which the site may ask the
     judge.
     """
-    return count_open_pairs(waiting_for(row))
+    return count_open_pairs(find_runs_waiting_for_judge(row))
 
 
-def unlabelled_pairs(phase: Phase, kind: str = "") -> QuerySet[PendingPair, str]:
+def find_pairs_without_usable_reply(
+    phase: Phase, kind: str = ""
+) -> QuerySet[PendingPair, str]:
     """Return the pairs that runs of the phase wait for although the judge has replied,
     because no reply has a label. Raises Refused if the options do not determine the
     judge.
     """
-    named, season = named_judge(phase, kind), phase.task.season
+    named, season = find_judge_in_task_options(phase, kind), phase.task.season
     items = PendingPair.objects.values_list("items", flat=True)
     if named is None:
         return items.none()
@@ -349,15 +358,17 @@ def unlabelled_pairs(phase: Phase, kind: str = "") -> QuerySet[PendingPair, str]
         judge__in=deciding.values("pk"), items=OuterRef("items")
     )
     replies = said
-    if any(row.sends_texts for row in agreed_judge(phase, kind)):
+    if any(
+        row.sends_texts_to_other_server for row in find_judge_with_consent(phase, kind)
+    ):
         # After one reply without a label, the judge will be asked once more.
         replies = said.filter(repeat__gte=MAX_REPLIES_PER_QUESTION - 1)
-    waiting = waiting_jobs().filter(
+    waiting = find_jobs_waiting_for_labels().filter(
         judge__name=named.name, judge__kind=named.kind, job__submission__phase=phase
     )
     pairs = items.filter(
         Exists(replies),
-        ~Exists(said.filter(by=ORGANISERS)),
+        ~Exists(said.filter(by=ORGANISERS_PSEUDONYM)),
         waits__in=waiting.values("pk"),
     )
     return pairs.order_by("items").distinct()
@@ -367,15 +378,17 @@ def leave_pairs_out(*, phase: Phase, by: User, kind: str = "") -> int:
     """Let the pairs without a label count neither way, and score the runs that waited
     for these pairs alone. Return the number of pairs.
 
-    The ledger stores the decision as a judgement by ORGANISERS without a label, so that
+    The ledger stores the decision as a judgement by ORGANISERS_PSEUDONYM without a label, so that
     it can be withdrawn. A label that comes later replaces the decision. Raises Refused.
     """
-    named, season = named_judge(phase, kind), phase.task.season
-    pairs = list(unlabelled_pairs(phase, kind))
+    named, season = find_judge_in_task_options(phase, kind), phase.task.season
+    pairs = list(find_pairs_without_usable_reply(phase, kind))
     if named is None or not pairs:
-        raise Refused(_("no run waits for a pair that the judge left without a label"))
-    if named.kind not in LEAVING_OUT:
-        raise Refused(
+        raise ActionRefused(
+            _("no run waits for a pair that the judge left without a label")
+        )
+    if named.kind not in KINDS_THAT_ALLOW_NO_LABEL:
+        raise ActionRefused(
             _("a claim has no score without a label of each pair; let people decide")
         )
     deciding = list(Judge.objects.deciding(named.name, season, named.kind))
@@ -390,15 +403,21 @@ def leave_pairs_out(*, phase: Phase, by: User, kind: str = "") -> int:
             )
             rows[judge].append(
                 LedgerRow(
-                    named.kind, named.name, digest, items, ORGANISERS, 0, NO_LABEL
+                    named.kind,
+                    named.name,
+                    digest,
+                    items,
+                    ORGANISERS_PSEUDONYM,
+                    0,
+                    NO_VALID_LABEL,
                 )
             )
         for judge, own in rows.items():
-            source = create_import(judge, phase.slug, "", by)
+            source = create_judgement_import(judge, phase.slug, "", by)
             for some in split_into_batches(own):
                 append_judgements(source, some)
-            close_import(source)
-        audit.record(
+            close_judgement_import(source)
+        audit.record_action(
             "pairs-left-out",
             actor=by,
             subject=phase,
@@ -411,43 +430,47 @@ def leave_pairs_out(*, phase: Phase, by: User, kind: str = "") -> int:
     return len(pairs)
 
 
-def unsent_runs(row: PhaseJudge) -> int:
+def count_runs_before_consent(row: PhaseJudge) -> int:
     """Return the number of waiting runs that were submitted before the organisers
     consented to an external judge. Runs that were submitted before the consent are not
     sent to an external judge.
     """
-    if not row.sends_texts:
+    if not row.sends_texts_to_other_server:
         return 0
-    waiting = waiting_jobs().filter(
+    waiting = find_jobs_waiting_for_labels().filter(
         judge__name=row.name, judge__kind=row.kind, job__submission__phase=row.phase
     )
     earlier = waiting.filter(job__submission__submitted_at__lt=row.agreed_at)
     return earlier.values("job__submission").distinct().count()
 
 
-def texts_to_judge(phase: Phase, kind: str) -> list[str]:
+def find_texts_that_instruct_judge(phase: Phase, kind: str) -> list[str]:
     """Return the texts that seem to instruct the judge of one kind of labels, which
     recent jobs of the phase found in runs.
     """
-    jobs = BackgroundJob.objects.filter(kind=Kind.JUDGE, phase=phase).order_by("-pk")
+    jobs = BackgroundJob.objects.filter(
+        kind=BackgroundJobKind.JUDGE, phase=phase
+    ).order_by("-pk")
     rows = set(phase.phase_judges.filter(kind=kind).values_list("pk", flat=True))
     own = (job for job in jobs if job.given["judge"] in rows)
     texts = (text for job in own for text in job.result.get("addressing", ()))
     return list(dict.fromkeys(texts))
 
 
-def open_questions(row: PhaseJudge) -> Iterator[JudgeQuestion]:
+def iterate_open_questions(row: PhaseJudge) -> Iterator[JudgeQuestion]:
     """Yield the pairs that the scorers of waiting runs need next and that the judge was
     not yet asked about.
     """
-    pairs = read_open_pairs(list(waiting_for(row)), is_next_only=True)
+    pairs = iterate_open_pairs(
+        list(find_runs_waiting_for_judge(row)), is_next_only=True
+    )
     for some in split_into_batches(pairs):
-        asked = [asked_item_of_line(pair) for pair in some]
+        asked = [parse_asked_item(pair) for pair in some]
         questions = [JudgeQuestion(one.kind, one.texts) for one in asked]
-        yield from _unanswered(row, questions)
+        yield from _iterate_unanswered_questions(row, questions)
 
 
-def _unanswered(
+def _iterate_unanswered_questions(
     row: PhaseJudge, questions: Sequence[JudgeQuestion]
 ) -> Iterator[JudgeQuestion]:
     rows = (
@@ -459,21 +482,21 @@ def _unanswered(
             judge__season=row.phase.task.season_id,
             items__in=[question.items for question in questions],
         )
-        .exclude(by=ORGANISERS)
+        .exclude(by=ORGANISERS_PSEUDONYM)
     )
     replies, decided = Counter[str](), set[str]()
     for items, label in rows.values_list("items", "label"):
-        if label == NO_LABEL:
+        if label == NO_VALID_LABEL:
             replies[items] += 1
         else:
             decided.add(items)
-    most = MAX_REPLIES_PER_QUESTION if row.sends_texts else 1
+    most = MAX_REPLIES_PER_QUESTION if row.sends_texts_to_other_server else 1
     for one in questions:
         if one.items not in decided and replies[one.items] < most:
             yield replace(one, replies=replies[one.items])
 
 
-def phases_with_judges(season: Season) -> list[Phase]:
+def list_phases_with_judges(season: Season) -> list[Phase]:
     """Return the phases of tasks whose options name a judge whose labels the site
     stores.
     """
@@ -481,5 +504,5 @@ def phases_with_judges(season: Season) -> list[Phase]:
     return [
         phase
         for phase in phases.order_by("task", "pk")
-        if stored_judges(phase.task.options)
+        if list_ledger_judges(phase.task.options)
     ]

@@ -24,22 +24,30 @@ from typing import Any
 
 import numpy as np
 
-from citeboard.core.confined.limits import ResourceLimits, exit_code_of
+from citeboard.core.confined.limits import ResourceLimits, choose_exit_code
 from citeboard.core.confined.pool import (
     ForkServerSetup,
-    LimitExceeded,
-    ProgramFailed,
-    SandboxedWork,
+    ResourceLimitExceeded,
+    SandboxedFunctionCall,
+    SandboxedProgramFailed,
     SandboxPool,
 )
-from citeboard.core.confined.rights import MEANS
+from citeboard.core.confined.rights import CONFINEMENT_MECHANISMS
 from scoring.metrics import official
 from scoring.metrics.base import Floats
-from scoring.metrics.official_run import PROGRAM, numbers_in, place, scores_in
-from tasks.types.declared.official_program import imported, program_of
+from scoring.metrics.official_run import (
+    PROGRAM_FOLDER,
+    place_program,
+    read_program_scores,
+    select_finite_numbers,
+)
+from tasks.types.declared.official_program import (
+    list_imported_modules,
+    parse_program_json,
+)
 
 #: Names of the file with the pickled arguments and of the folder with the program.
-CALL, APP = "call", "app"
+PICKLED_CALL_FILE_NAME, PROGRAM_FOLDER_NAME = "call", "app"
 ENTRY_POINT = "scoring.worker.program_sandbox:answer"
 #: If a program imports one of these packages, the server imports the package first.
 #: The process later runs as the user `nobody`, who may not be able to read packages.
@@ -61,39 +69,42 @@ PRELOADED_SITE_MODULES = ("scoring.worker.program_sandbox", "csv", "pickle")
 SITE_PACKAGES = frozenset({"citeboard", "scoring", "tasks"})
 #: Limits on the sizes and the number of files that an official program may write.
 #: Scorers have separate limits.
-FILE_MB, TOTAL_MB, TOTAL_FILES, OPEN_FILES = 64, 256, 1_000, 32
+MAX_FILE_MB, MAX_TOTAL_FILES_MB, MAX_WRITTEN_FILES, MAX_OPEN_FILES = 64, 256, 1_000, 32
 #: A run of a program gets the time limit of the scorer divided by this number.
 #: The program runs twice, and the scorer needs time to report the result.
 TIME_LIMIT_DIVISOR = 4
 
 
-def program_pool(text: str, *, root: Path, work_folder: Path) -> SandboxPool:
+def build_program_pool(text: str, *, root: Path, work_folder: Path) -> SandboxPool:
     """Return a process pool that can run the official program of a task. ``root`` is
     the folder with the source code of the site.
     """
-    heads = {name.partition(".")[0] for name in imported(program_of(text))}
+    heads = {
+        name.partition(".")[0]
+        for name in list_imported_modules(parse_program_json(text))
+    }
     ready = [name for name in PRELOADABLE_MODULES if name.partition(".")[0] in heads]
     setup = ForkServerSetup(
         path=[root / "platform", root],
         readable=[],
         preload=[
             *PRELOADED_SITE_MODULES,
-            *(name for name in ready if _is_installed(name)),
+            *(name for name in ready if _is_module_installed(name)),
         ],
-        means=MEANS,
+        means=CONFINEMENT_MECHANISMS,
         # A fixed hash seed gives sets the same order in both runs of the program.
         variables={"PYTHONHASHSEED": "0"},
     )
     return SandboxPool(size=1, work_folder=work_folder, setup=setup)
 
 
-def _is_installed(name: str) -> bool:
+def _is_module_installed(name: str) -> bool:
     with suppress(ImportError, ValueError):
         return importlib.util.find_spec(name.partition(".")[0]) is not None
     return False
 
 
-def limits_of_program(limits: ResourceLimits) -> ResourceLimits:
+def build_limits_of_program(limits: ResourceLimits) -> ResourceLimits:
     """Return the limits on time, memory and files for one run of an official program.
     ``limits`` are the limits of the scorer that calls the program.
     """
@@ -101,10 +112,10 @@ def limits_of_program(limits: ResourceLimits) -> ResourceLimits:
         limits,
         cpu_seconds=max(1, limits.cpu_seconds // TIME_LIMIT_DIVISOR),
         wall_seconds=limits.wall_seconds / TIME_LIMIT_DIVISOR,
-        file_mb=FILE_MB,
-        total_mb=TOTAL_MB,
-        total_files=TOTAL_FILES,
-        max_files=OPEN_FILES,
+        file_mb=MAX_FILE_MB,
+        total_mb=MAX_TOTAL_FILES_MB,
+        total_files=MAX_WRITTEN_FILES,
+        max_files=MAX_OPEN_FILES,
         max_processes=0,
         steps=1,
     )
@@ -114,48 +125,56 @@ def run_program_twice(
     pool: SandboxPool, limits: ResourceLimits, call: official.ProgramCall
 ) -> Floats:
     """Return the scores that the official program of a task computes, as an array of
-    shape (columns,). Raises ProgramFailed.
+    shape (columns,). Raises SandboxedProgramFailed.
 
     The function runs the program twice and raises an exception if the two results
     differ.
     """
     first, second = (_run_program(pool, limits, call) for _ in range(2))
     if not np.array_equal(first, second):
-        raise official.differs()
+        raise official.build_nondeterminism_failure()
     return first
 
 
 def _run_program(
     pool: SandboxPool, limits: ResourceLimits, call: official.ProgramCall
 ) -> Floats:
-    work = SandboxedWork(
+    work = SandboxedFunctionCall(
         program=ENTRY_POINT,
         arguments={},
         limits=limits,
-        files={CALL: pickle.dumps(call)},
+        files={PICKLED_CALL_FILE_NAME: pickle.dumps(call)},
         is_ours=False,
     )
     try:
         with pool.done(work) as done:
             return _parse_program_output(call, done.result)
-    except LimitExceeded as reason:
-        raise official.failed(f"the official program was ended: {reason}") from reason
-    except ProgramFailed as reason:
+    except ResourceLimitExceeded as reason:
+        raise official.build_program_failure(
+            f"the official program was ended: {reason}"
+        ) from reason
+    except SandboxedProgramFailed as reason:
         words = "the official program ended without an answer"
-        raise official.failed(words) from reason
+        raise official.build_program_failure(words) from reason
 
 
 def _parse_program_output(call: official.ProgramCall, told: Any) -> Floats:
     match told:
         case {"scores": dict() as scores}:
-            return official.numbers_of(call, numbers_in(scores))
+            return official.parse_program_scores(call, select_finite_numbers(scores))
         case {"failed": str() as kind} if kind in _BUILTIN_EXCEPTION_NAMES:
-            raise official.failed(f"the official program ended in {kind}")
+            raise official.build_program_failure(
+                f"the official program ended in {kind}"
+            )
         case {"failed": "exit"}:
-            raise official.failed("the official program ended with an exit code")
+            raise official.build_program_failure(
+                "the official program ended with an exit code"
+            )
         case {"failed": str()}:
-            raise official.failed("the official program ended in an error")
-    raise official.failed("the official program ended without an answer")
+            raise official.build_program_failure(
+                "the official program ended in an error"
+            )
+    raise official.build_program_failure("the official program ended without an answer")
 
 
 #: Only names of built-in exceptions are shown, because a program can name classes.
@@ -193,7 +212,7 @@ class _ProgramModuleImporter(MetaPathFinder, Loader):
         exec(compile(Path(path).read_bytes(), path, "exec"), module.__dict__)  # noqa: S102
 
 
-def _run_as_main(path: str) -> None:
+def _run_program_as_main_module(path: str) -> None:
     main = sys.modules["__main__"] = ModuleType("__main__")
     main.__file__ = path
     main.__dict__["__builtins__"] = builtins
@@ -208,7 +227,7 @@ def _can_open_folder(path: str) -> bool:
     return True
 
 
-def _forget_site_modules() -> dict[str, ModuleType]:
+def _remove_site_modules() -> dict[str, ModuleType]:
     """Remove the site's modules from `sys.modules`, and return these modules.
 
     If the modules stayed imported, a program that imports its own module `scoring` or
@@ -229,38 +248,38 @@ def answer(_arguments: Mapping[str, Any]) -> dict[str, Any]:
     Return the scores that the program computes, or the kind of its failure.
     """
     # The user `nobody` may not be able to open this folder by its absolute path.
-    home, app = os.open(".", os.O_RDONLY | os.O_DIRECTORY), Path(APP)
+    home, app = os.open(".", os.O_RDONLY | os.O_DIRECTORY), Path(PROGRAM_FOLDER_NAME)
     app.mkdir()
-    path = str(Path.cwd() / APP)
+    path = str(Path.cwd() / PROGRAM_FOLDER_NAME)
     seen_as = path if _can_open_folder(path) else ".."
     if seen_as == "..":
         # With a relative working directory, `os.path.abspath` returns paths that open.
         os.getcwd = lambda: "."
-    call: official.ProgramCall = pickle.loads(Path(CALL).read_bytes())  # noqa: S301  (our own process wrote it)
-    Path(CALL).unlink()
-    program = program_of(call.text)
-    placed = place(program, app, seen_as, gold=call.gold, answers=call.answers)
+    call: official.ProgramCall = pickle.loads(Path(PICKLED_CALL_FILE_NAME).read_bytes())  # noqa: S301  (our own process wrote it)
+    Path(PICKLED_CALL_FILE_NAME).unlink()
+    program = parse_program_json(call.text)
+    placed = place_program(program, app, seen_as, gold=call.gold, answers=call.answers)
     ours = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     folders = [folder for folder in sys.path if folder not in ours]
     os.environ.clear()
     os.environ.update(placed.variables)
-    os.chdir(app / PROGRAM)
-    site_modules = _forget_site_modules()
+    os.chdir(app / PROGRAM_FOLDER)
+    site_modules = _remove_site_modules()
     own_folder = placed.entry.rpartition("/")[0]
     sys.path[:] = [own_folder, *folders]
     sys.meta_path.append(_ProgramModuleImporter(own_folder))
     sys.argv[:] = [placed.entry, *placed.arguments]
     ended: dict[str, Any] | None = None
     try:
-        _run_as_main(placed.entry)
+        _run_program_as_main_module(placed.entry)
     except SystemExit as end:
         ended = {"failed": "exit"} if end.code not in (None, 0) else None
     except Exception as error:
-        if exit_code_of(error) is not None:
+        if choose_exit_code(error) is not None:
             # The exit code of the process tells the pool which limit was exceeded.
             raise
         ended = {"failed": type(error).__name__}
     finally:
         os.fchdir(home)
         sys.modules.update(site_modules)
-    return ended or {"scores": scores_in(app)}
+    return ended or {"scores": read_program_scores(app)}

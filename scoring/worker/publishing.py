@@ -15,12 +15,12 @@ from citeboard.core import storage
 from scoring.models import Evaluation
 from scoring.worker import local_copies
 from scoring.worker.baseline_runs import store_baseline_run
-from scoring.worker.checking import accept_checked
-from scoring.worker.child import Scorer, ScorerDied
-from scoring.worker.gathering import GatheredJudgements
+from scoring.worker.checking import accept_checked_run_for_scoring
+from scoring.worker.child import ScorerProcess, ScorerProcessDied
+from scoring.worker.gathering import CollectedJudgementsOfRun
 from scoring.worker.recording import record_scores
 from scoring.worker.release import select_published_scores
-from scoring.worker.scorers import WRITTEN_RUN_FILE_NAME, statistics_file_name
+from scoring.worker.scorers import BASELINE_RUN_FILE_NAME, build_statistics_file_name
 from tasks.jobs import leases
 from tasks.jobs.interruptions import retry_on_database_error
 from tasks.models import Job
@@ -28,10 +28,10 @@ from tasks.models import Job
 
 def publish_job_result(
     job: Job,
-    scorer: Scorer,
+    scorer: ScorerProcess,
     result: Mapping[str, Any],
     seconds: float,
-    gathered: GatheredJudgements | None = None,
+    gathered: CollectedJudgementsOfRun | None = None,
 ) -> bool:
     """Store the result of a scorer for a job, and end the job. Return False if another
     worker took over the job.
@@ -40,23 +40,25 @@ def publish_job_result(
     """
     if job.kind == Job.Kind.WRITE:
         rests_on = str(result.get("rests_on", ""))
-        return store_baseline_run(job, scorer.folder / WRITTEN_RUN_FILE_NAME, rests_on)
+        return store_baseline_run(job, scorer.folder / BASELINE_RUN_FILE_NAME, rests_on)
     if result["gold"]["sha256"] != job.gold.plain_digest:
         local_copies.delete_local_gold(job.gold)
-        raise ScorerDied("The gold that the scorer read is not the gold of this phase.")
+        raise ScorerProcessDied(
+            "The gold that the scorer read is not the gold of this phase."
+        )
     if job.kind == Job.Kind.CHECK:
-        return accept_checked(job, scorer, result)
+        return accept_checked_run_for_scoring(job, scorer, result)
     return _publish_scores(job, scorer, result, seconds, gathered)
 
 
 def _publish_scores(
     job: Job,
-    scorer: Scorer,
+    scorer: ScorerProcess,
     result: Mapping[str, Any],
     seconds: float,
-    gathered: GatheredJudgements | None,
+    gathered: CollectedJudgementsOfRun | None,
 ) -> bool:
-    path = scorer.folder / statistics_file_name(job)
+    path = scorer.folder / build_statistics_file_name(job)
     told = select_published_scores(job, result, path)
     name = store_statistics_file(job, path)
     with path.open("rb") as file:
@@ -86,8 +88,8 @@ def store_statistics_file(job: Job, path: Path) -> str:
     """
     # File names are never reused, so that backups of the database name the right files.
     name = f"{job.submission_id}/job-{job.pk}-{job.attempt}-{secrets.token_hex(4)}.npz"
-    with local_copies.storage_in_use(), path.open("rb") as content:
-        return storage.statistics.save(name, File(content))
+    with local_copies.convert_storage_errors(), path.open("rb") as content:
+        return storage.statistics_file_storage.save(name, File(content))
 
 
 def delete_unused_statistics(name: str) -> None:
@@ -97,4 +99,4 @@ def delete_unused_statistics(name: str) -> None:
     been committed.
     """
     if not Evaluation.objects.filter(statistics=name).exists():
-        storage.statistics.delete(name)
+        storage.statistics_file_storage.delete(name)

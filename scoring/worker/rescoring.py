@@ -14,31 +14,31 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.database import database_now
-from citeboard.core.refusals import Refused
-from citeboard.core.release import release
+from citeboard.core.database import fetch_database_time
+from citeboard.core.refusals import ActionRefused
+from citeboard.core.release import compute_release_digest
 from citeboard.teams.models import User
-from scoring.metrics import metrics_of
+from scoring.metrics import build_metrics
 from scoring.models import Evaluation, Rescore, Score, UsedJudgements
 from scoring.results.board.counting import (
-    has_outdated_release,
-    runs_without_outcome_on_gold,
+    build_outdated_release_filter,
+    find_unfinished_runs_on_gold,
 )
-from scoring.results.board.snapshots import UNSETTLED_RUN_STATES
+from scoring.results.board.snapshots import RUN_STATES_BEFORE_RESULT
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
-from scoring.stats.signature import INTERVAL_VERSION
+from scoring.stats.signature import INTERVAL_VERSION_KEY
 from tasks.gold.early import refuse_early_disclosure
 from tasks.gold.gold_files import (
     StoredGold,
-    gold_change,
-    kit_checksums_of,
+    make_gold_digest_change,
+    read_kit_checksums_of_gold,
     record_gold_version,
     record_kit_change,
     store_uploaded_gold,
 )
 from tasks.jobs.leases import (
+    compute_options_digest,
     create_scoring_jobs,
-    digest_of_options,
     queue_missing_scorings,
     restart_job,
     retry_failed_check,
@@ -46,23 +46,23 @@ from tasks.jobs.leases import (
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
 from tasks.models.seasons import increment_board_version
 from tasks.types import InputRefused, Problem
-from tasks.types.files import READING_VERSION
-from tasks.types.positional_citations.parsing import RULES
-from tasks.types.problems import capped
+from tasks.types.files import CURRENT_PARSING_RULES_VERSION
+from tasks.types.positional_citations.parsing import RULE_BASED_PARSER
+from tasks.types.problems import select_problems_to_list
 
-State, Status = Job.State, Submission.Status
-WAITING_JOB_STATES = (State.QUEUED, State.WAITING)
+JobState, SubmissionStatus = Job.State, Submission.Status
+WAITING_JOB_STATES = (JobState.QUEUED, JobState.WAITING)
 _DEFAULT_INTERVAL_SIGNATURE = f"|interval:{WILSON_JACKKNIFE}|"
 #: Maximum number of queued jobs that score runs again, so that new runs need not wait.
 MAX_QUEUED_RESCORINGS = 100
 #: The number of runs whose jobs are created in one transaction.
-AT_A_TIME = 25
+RUNS_PER_TRANSACTION = 25
 #: Runs whose intervals have an earlier version than this are scored again.
-CHANGED_INTERVALS = 3
+MIN_CURRENT_INTERVAL_VERSION = 3
 #: Seconds after which a phase is checked again for outdated versions of metrics.
 STALE_CHECK_SECONDS = 24 * 3600
 #: States of a single run that organisers may request to score again.
-ENDED_RUN_STATES = (Status.SCORED, Status.FAILED)
+ENDED_RUN_STATES = (SubmissionStatus.SCORED, SubmissionStatus.FAILED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class RescoringProgress:
 
 def request_rescoring_of_phase(*, phase: Phase, by: User | None) -> Rescore:
     with transaction.atomic():
-        asked = {"asked_by": by, "asked_at": database_now()}
+        asked = {"asked_by": by, "asked_at": fetch_database_time()}
         order, is_new = Rescore.objects.get_or_create(
             phase=phase, ended_at=None, defaults=asked
         )
@@ -104,18 +104,22 @@ def request_rescoring_of_phase(*, phase: Phase, by: User | None) -> Rescore:
     return order
 
 
-def rescore_at_once(phase: Phase) -> list[Job]:
+def queue_all_rescorings_of_phase(phase: Phase) -> list[Job]:
     Rescore.objects.filter(phase=phase, ended_at=None).update(ended_at=timezone.now())
     jobs = queue_missing_scorings(phase)
     if (gold := Gold.objects.current(phase)) is not None:
         jobs += [
-            job for job in _jobs_to_restart_on_request(phase, gold) if restart_job(job)
+            job
+            for job in _find_jobs_to_restart_on_request(phase, gold)
+            if restart_job(job)
         ]
     return jobs
 
 
 def request_rescoring_of_season(*, season: Season, by: User | None) -> list[Rescore]:
-    sent = Submission.objects.filter(phase=OuterRef("pk"), status=Status.SCORED)
+    sent = Submission.objects.filter(
+        phase=OuterRef("pk"), status=SubmissionStatus.SCORED
+    )
     phases = Phase.objects.filter(Exists(sent), task__season=season).select_related(
         "task__season"
     )
@@ -131,16 +135,16 @@ def rescore_run(*, submission: Submission, by: User | None) -> int:
     gold = Gold.objects.current(phase)
     if submission.status not in ENDED_RUN_STATES or gold is None:
         words = _("a run that is %(status)s cannot be rescored")
-        raise Refused(words % {"status": submission.get_status_display()})
-    if submission.status == Status.FAILED and submission.problems:
-        raise Refused(
+        raise ActionRefused(words % {"status": submission.get_status_display()})
+    if submission.status == SubmissionStatus.FAILED and submission.problems:
+        raise ActionRefused(
             _("a refused file cannot be rescored; its team submits a corrected one")
         )
-    stood = Evaluation.objects.known_at(phase.frozen_from).filter(
+    stood = Evaluation.objects.with_scores_existing_at(phase.frozen_from).filter(
         submission=submission, gold=gold
     )
     if phase.is_frozen() and stood.exists():
-        raise Refused(
+        raise ActionRefused(
             _(
                 "the board is frozen with this run's scores; it can be rescored once "
                 "it is revealed"
@@ -154,7 +158,7 @@ def rescore_run(*, submission: Submission, by: User | None) -> int:
             else:
                 queued, digest = (
                     len(create_scoring_jobs(submission, gold)),
-                    digest_of_options(phase.task.options),
+                    compute_options_digest(phase.task.options),
                 )
                 jobs = jobs.filter(
                     gold=gold, rules__in=phase.task.rules, options_digest=digest
@@ -175,7 +179,7 @@ def stop_rescoring(*, phase: Phase, by: User | None) -> int:
         )
         waiting = Job.objects.filter(Exists(scored), state__in=WAITING_JOB_STATES)
         again = waiting.filter(
-            submission__phase=phase, submission__status=Status.SCORED
+            submission__phase=phase, submission__status=SubmissionStatus.SCORED
         )
         if taken := sum(_revoke_rescoring_job(job) for job in again.order_by("pk")):
             stopped = {"asked_by": by, "stopped_at": timezone.now()}
@@ -205,17 +209,19 @@ def queue_rescoring_jobs(*phases: Phase) -> int:
         gold = Gold.objects.current(order.phase)
         going = Rescore.objects.filter(pk=order.pk, stopped_at=None)
         while _count_queued_rescorings() < MAX_QUEUED_RESCORINGS and going.exists():
-            if gold is not None and queue_missing_scorings(order.phase, most=AT_A_TIME):
+            if gold is not None and queue_missing_scorings(
+                order.phase, most=RUNS_PER_TRANSACTION
+            ):
                 continue
             # The request restarts each job with outdated scores once, and then ends.
             done = (
-                _jobs_to_restart_on_request(order.phase, gold).filter(
+                _find_jobs_to_restart_on_request(order.phase, gold).filter(
                     started_at__lt=order.asked_at
                 )
                 if gold
                 else ()
             )
-            if not sum([restart_job(job) for job in done[:AT_A_TIME]]):
+            if not sum([restart_job(job) for job in done[:RUNS_PER_TRANSACTION]]):
                 going.update(ended_at=timezone.now())
                 increment_board_version(order.phase.pk, 0)
                 break
@@ -235,7 +241,7 @@ def request_rescoring_of_stale_phases() -> int:
     limited |= Q(min_answered__isnull=False) | Q(min_answered_share__isnull=False)
     was_limited = Evaluation.objects.filter(~Q(release=""), phase=OuterRef("pk"))
     parsed = Evaluation.objects.filter(
-        scores__shared__column__contains=f"|parser:{RULES}-"
+        scores__shared__column__contains=f"|parser:{RULE_BASED_PARSER}-"
     )
     by_rules = parsed.filter(phase=OuterRef("pk"))
     going = Rescore.objects.filter(phase=OuterRef("pk"), ended_at=None)
@@ -248,8 +254,10 @@ def request_rescoring_of_stale_phases() -> int:
     asked = 0
     for phase in phases.select_related("task__season"):
         gold = Gold.objects.current(phase)
-        moving = Submission.objects.filter(phase=phase, status__in=UNSETTLED_RUN_STATES)
-        if phase.takes_runs_until <= now and moving.exists():
+        moving = Submission.objects.filter(
+            phase=phase, status__in=RUN_STATES_BEFORE_RESULT
+        )
+        if phase.accepts_runs_until <= now and moving.exists():
             # The final board is stored only when no run is waiting for its scores.
             continue
         if gold is not None and _must_rescore_phase(phase, gold):
@@ -261,29 +269,32 @@ def request_rescoring_of_stale_phases() -> int:
 
 def _must_rescore_phase(phase: Phase, gold: Gold) -> bool:
     """Return True if the site must score runs of the phase again without a request."""
-    if _finished_jobs_of(
-        phase, gold, evaluations_with_outdated_release(phase, gold)
+    if _find_finished_jobs_of_evaluations(
+        phase, gold, find_evaluations_with_outdated_release(phase, gold)
     ).exists():
         return True
-    key = f"versions:{release()}:{phase.pk}:{gold.pk}"
-    if phase.takes_runs_until <= timezone.now() or cache.get(key):
+    key = f"versions:{compute_release_digest()}:{phase.pk}:{gold.pk}"
+    if phase.accepts_runs_until <= timezone.now() or cache.get(key):
         return False
-    is_stale = _outdated_finished_jobs(phase, gold).exists()
+    is_stale = _find_outdated_finished_jobs(phase, gold).exists()
     # From now on, new runs are scored with the metric versions of this release.
     cache.set(key, not is_stale, STALE_CHECK_SECONDS)
     return is_stale
 
 
-def rescoring_progress(phase: Phase) -> RescoringProgress:
+def compute_rescoring_progress(phase: Phase) -> RescoringProgress:
     gold = Gold.objects.current(phase)
-    runs = Submission.objects.filter(phase=phase, status=Status.SCORED)
+    runs = Submission.objects.filter(phase=phase, status=SubmissionStatus.SCORED)
     jobs = Job.objects.filter(submission__in=runs, gold=gold)
     return RescoringProgress(
         phase=phase,
         gold=gold,
         runs=runs.count(),
-        left=runs_without_outcome_on_gold(phase, gold).count() if gold else 0,
-        failed=jobs.filter(state=State.FAILED).values("submission").distinct().count(),
+        left=find_unfinished_runs_on_gold(phase, gold).count() if gold else 0,
+        failed=jobs.filter(state=JobState.FAILED)
+        .values("submission")
+        .distinct()
+        .count(),
         waiting=jobs.filter(state__in=Job.MOVING).count(),
         order=Rescore.objects.filter(phase=phase, ended_at=None)
         .select_related("asked_by")
@@ -291,24 +302,28 @@ def rescoring_progress(phase: Phase) -> RescoringProgress:
     )
 
 
-def _evaluations_with_current_options(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
+def _find_evaluations_with_current_options(
+    phase: Phase, gold: Gold
+) -> QuerySet[Evaluation]:
     return Evaluation.objects.filter(
         phase=phase,
         gold=gold,
-        options_digest=digest_of_options(phase.task.options),
-        submission__status=Status.SCORED,
+        options_digest=compute_options_digest(phase.task.options),
+        submission__status=SubmissionStatus.SCORED,
     )
 
 
-def evaluations_with_outdated_release(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
+def find_evaluations_with_outdated_release(
+    phase: Phase, gold: Gold
+) -> QuerySet[Evaluation]:
     """Return evaluations of which the site would now publish other scores, or whose
     parser has been replaced by a better parser.
     """
     task = phase.task
-    options = task.task_type.checked_options(task.options)
+    options = task.task_type.validate_options(task.options)
     replaced = Q(pk__in=())
     for rules in task.rules:
-        for metric in metrics_of(task.task_type, rules, options):
+        for metric in build_metrics(task.task_type, rules, options):
             if metric.replaces:
                 replaced |= Q(
                     rules=rules,
@@ -316,13 +331,13 @@ def evaluations_with_outdated_release(phase: Phase, gold: Gold) -> QuerySet[Eval
                     scores__shared__column__contains=metric.replaces,
                 )
     return (
-        _evaluations_with_current_options(phase, gold)
-        .filter(replaced | has_outdated_release(phase))
+        _find_evaluations_with_current_options(phase, gold)
+        .filter(replaced | build_outdated_release_filter(phase))
         .distinct()
     )
 
 
-def outdated_evaluations(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
+def find_outdated_evaluations(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     """Return the evaluations of scored runs that must be computed again.
 
     The scores of these evaluations lack the current version of a metric or interval,
@@ -330,11 +345,11 @@ def outdated_evaluations(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
     judgements.
     """
     task = phase.task
-    options = task.task_type.checked_options(task.options)
-    own = _evaluations_with_current_options(phase, gold)
+    options = task.task_type.validate_options(task.options)
+    own = _find_evaluations_with_current_options(phase, gold)
     found = Q(pk__in=())
     for rules in task.rules:
-        metrics = metrics_of(task.task_type, rules, options)
+        metrics = build_metrics(task.task_type, rules, options)
         current = Q(pk__in=())
         for metric in metrics:
             of_today = Q(
@@ -343,8 +358,8 @@ def outdated_evaluations(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
             )
             if metric.replaces:
                 of_today &= ~Q(scores__shared__column__contains=metric.replaces)
-            if metric.interval_version >= CHANGED_INTERVALS:
-                text = f"|{INTERVAL_VERSION}:{metric.interval_version}|"
+            if metric.interval_version >= MIN_CURRENT_INTERVAL_VERSION:
+                text = f"|{INTERVAL_VERSION_KEY}:{metric.interval_version}|"
                 is_default = Q(
                     scores__shared__text__contains=_DEFAULT_INTERVAL_SIGNATURE
                 )
@@ -358,33 +373,39 @@ def outdated_evaluations(phase: Phase, gold: Gold) -> QuerySet[Evaluation]:
         found |= Q(rules=rules) & ~Q(pk__in=up_to_date.values("pk"))
     used = UsedJudgements.objects.filter(is_current=True)
     withdrawn = used.filter(imports__withdrawn_at__isnull=False).values("evaluation")
-    return own.filter(found | has_outdated_release(phase) | Q(pk__in=withdrawn))
+    return own.filter(
+        found | build_outdated_release_filter(phase) | Q(pk__in=withdrawn)
+    )
 
 
-def _evaluations_with_newer_judgements(
+def _find_evaluations_before_judgements(
     phase: Phase, gold: Gold
 ) -> QuerySet[Evaluation]:
     """Return the evaluations that were computed before newer judgements of the same
     pairs. Evaluations that lack newer judgements are computed again only on request.
     """
     used = UsedJudgements.objects.filter(is_current=True, outdated_at__isnull=False)
-    return _evaluations_with_current_options(phase, gold).filter(
+    return _find_evaluations_with_current_options(phase, gold).filter(
         pk__in=used.values("evaluation")
     )
 
 
-def _outdated_finished_jobs(phase: Phase, gold: Gold) -> QuerySet[Job]:
-    return _finished_jobs_of(phase, gold, outdated_evaluations(phase, gold))
+def _find_outdated_finished_jobs(phase: Phase, gold: Gold) -> QuerySet[Job]:
+    return _find_finished_jobs_of_evaluations(
+        phase, gold, find_outdated_evaluations(phase, gold)
+    )
 
 
-def _jobs_to_restart_on_request(phase: Phase, gold: Gold) -> QuerySet[Job]:
+def _find_jobs_to_restart_on_request(phase: Phase, gold: Gold) -> QuerySet[Job]:
     """Return the finished jobs that a request to score runs again restarts."""
-    either = Q(pk__in=outdated_evaluations(phase, gold).values("pk"))
-    either |= Q(pk__in=_evaluations_with_newer_judgements(phase, gold).values("pk"))
-    return _finished_jobs_of(phase, gold, Evaluation.objects.filter(either))
+    either = Q(pk__in=find_outdated_evaluations(phase, gold).values("pk"))
+    either |= Q(pk__in=_find_evaluations_before_judgements(phase, gold).values("pk"))
+    return _find_finished_jobs_of_evaluations(
+        phase, gold, Evaluation.objects.filter(either)
+    )
 
 
-def _finished_jobs_of(
+def _find_finished_jobs_of_evaluations(
     phase: Phase, gold: Gold, evaluations: QuerySet[Evaluation]
 ) -> QuerySet[Job]:
     """Return the finished jobs of the given evaluations.
@@ -398,13 +419,13 @@ def _finished_jobs_of(
         name: OuterRef(name) for name in ("submission", "rules", "options_digest")
     }
     same = Evaluation.objects.filter(pk__in=evaluations.values("pk"), **of_job)
-    done = Job.objects.filter(Exists(same), gold=gold, state=State.DONE)
+    done = Job.objects.filter(Exists(same), gold=gold, state=JobState.DONE)
     return done.select_related("submission").order_by("pk")
 
 
 def _count_queued_rescorings() -> int:
     return Job.objects.filter(
-        state=State.QUEUED, submission__status=Status.SCORED
+        state=JobState.QUEUED, submission__status=SubmissionStatus.SCORED
     ).count()
 
 
@@ -419,16 +440,18 @@ def _revoke_rescoring_job(job: Job) -> int:
     ).first()
     if evaluation is not None and job.started_at is not None:
         ended = job.started_at + dt.timedelta(seconds=evaluation.seconds)
-        if waiting.update(state=State.DONE, progress=1, reason="", finished_at=ended):
+        if waiting.update(
+            state=JobState.DONE, progress=1, reason="", finished_at=ended
+        ):
             return 1
     return waiting.delete()[0]
 
 
 def rank_again(task: Task) -> None:
     """From the stored scores, compute again the values by which the board ranks runs."""
-    kind, options = task.task_type, task.task_type.checked_options(task.options)
+    kind, options = task.task_type, task.task_type.validate_options(task.options)
     for rules in task.rules:
-        metric = metrics_of(kind, rules, options)[0]
+        metric = build_metrics(kind, rules, options)[0]
         sign = -1 if metric.higher_is_better is False else 1
         own = Score.objects.filter(
             evaluation=OuterRef("pk"), shared__metric=metric.name
@@ -439,10 +462,12 @@ def rank_again(task: Task) -> None:
 
 def _record_in_history(phase: Phase, by: User | None, key: str, **facts: str) -> None:
     facts["phase"] = f"{phase.task}, {phase}"
-    audit.record(key, actor=by, subject=phase, place=phase.task.season, facts=facts)
+    audit.record_action(
+        key, actor=by, subject=phase, place=phase.task.season, facts=facts
+    )
 
 
-class GoldRefused(Refused):
+class GoldFileRefused(ActionRefused):
     status = 422
 
     def __init__(self, problems: Sequence[Problem]) -> None:
@@ -450,7 +475,7 @@ class GoldRefused(Refused):
         super().__init__("the file is no gold of this task")
 
     def answer(self) -> dict[str, object]:
-        problems, more = capped(self.problems)
+        problems, more = select_problems_to_list(self.problems)
         return super().answer() | {
             "problems": [problem.as_dict() for problem in problems],
             "more": more,
@@ -458,22 +483,22 @@ class GoldRefused(Refused):
 
 
 @dataclass(frozen=True)
-class PublishedGold:
+class NewGoldVersion:
     gold: Gold
     is_new: bool
     phases: list[Phase]
 
 
-def pack_gold(
+def parse_and_store_gold_of_splits(
     splits: Sequence[tuple[Task, str]],
     paths: Sequence[Path],
     filename: str,
     by: User,
     *,
-    reading: int = READING_VERSION,
+    reading: int = CURRENT_PARSING_RULES_VERSION,
     encoding: str = "",
 ) -> list[StoredGold]:
-    """Read the gold of each split from an uploaded file or archive. Raises GoldRefused."""
+    """Read the gold of each split from an uploaded file or archive. Raises GoldFileRefused."""
     try:
         return [
             store_uploaded_gold(
@@ -487,7 +512,7 @@ def pack_gold(
             for (task, _split), path in zip(splits, paths, strict=True)
         ]
     except InputRefused as refused:
-        raise GoldRefused(refused.problems) from refused
+        raise GoldFileRefused(refused.problems) from refused
 
 
 def publish_gold(
@@ -499,7 +524,7 @@ def publish_gold(
     by: User,
     again: bool = False,
     read_again: bool = False,
-) -> list[PublishedGold]:
+) -> list[NewGoldVersion]:
     """Store gold (reference answers) as the next version of the gold of each split. One
     uploaded file may contain the gold of several splits.
 
@@ -507,7 +532,7 @@ def publish_gold(
     ``read_again`` is True, which parses the content with the current rules.
     """
     with transaction.atomic(), refuse_early_disclosure(splits[0][0].season, by=by):
-        made = publish_packed(
+        made = publish_stored_gold(
             splits=splits,
             packed=packed,
             reason=reason,
@@ -519,7 +544,7 @@ def publish_gold(
     return made
 
 
-def publish_packed(
+def publish_stored_gold(
     *,
     splits: Sequence[tuple[Task, str]],
     packed: Sequence[StoredGold],
@@ -527,25 +552,25 @@ def publish_packed(
     by: User,
     again: bool = False,
     anew: bool = False,
-) -> list[PublishedGold]:
+) -> list[NewGoldVersion]:
     made = []
     for (task, split), kept in zip(splits, packed, strict=True):
         before = Gold.objects.filter(task=task, split=split).order_by("-number").first()
-        kit_before = kit_checksums_of(before) if before is not None else {}
+        kit_before = read_kit_checksums_of_gold(before) if before is not None else {}
         gold, is_new = record_gold_version(
             task=task, split=split, kept=kept, reason=reason, again=again, anew=anew
         )
         phases = list(
             Phase.objects.filter(task=task, split=split).select_related("task__season")
         )
-        made.append(PublishedGold(gold, is_new, phases))
+        made.append(NewGoldVersion(gold, is_new, phases))
         if is_new:
             facts, place = (
                 {"version": gold.number, "task": task, "reason": reason, "anew": anew},
                 task.season,
             )
-            changes = [gold_change(before, gold)]
-            audit.record(
+            changes = [make_gold_digest_change(before, gold)]
+            audit.record_action(
                 "gold-added",
                 actor=by,
                 subject=gold,
@@ -558,7 +583,7 @@ def publish_packed(
     return made
 
 
-def rescore_on_new_gold(made: Sequence[PublishedGold], *, by: User) -> None:
+def rescore_on_new_gold(made: Sequence[NewGoldVersion], *, by: User) -> None:
     for new in made:
         for phase in new.phases if new.is_new else ():
             request_rescoring_of_phase(phase=phase, by=by)

@@ -10,15 +10,15 @@ from typing import Any
 
 from django.conf import settings
 
-from scoring.worker.child import PairsPending, Scorer
-from scoring.worker.ending import end_job, end_without_result
-from scoring.worker.gathering import new_judgement_collection
+from scoring.worker.child import PairsWithoutEntailmentLabels, ScorerProcess
+from scoring.worker.ending import end_failed_scoring_job, end_job_without_scorer_result
+from scoring.worker.gathering import start_judgement_collection
 from scoring.worker.publishing import publish_job_result
 from scoring.worker.scorers import (
-    POLL_SECONDS,
-    pending_file_name,
-    scorer_command,
-    scoring_limits_for,
+    SCORER_POLL_SECONDS,
+    build_pending_pairs_file_name,
+    build_scorer_command,
+    build_scoring_limits,
 )
 from tasks.jobs import engine, interruptions
 from tasks.jobs.interruptions import (
@@ -27,7 +27,7 @@ from tasks.jobs.interruptions import (
     retry_on_database_error,
 )
 from tasks.models import Job
-from tasks.types.base import base_rules
+from tasks.types.base import remove_judge_from_rule_set
 
 #: Maximum number of seconds between two renewals of a job's lease.
 #: A scorer whose run was cancelled is stopped within this time.
@@ -35,7 +35,7 @@ HEARTBEAT_SECONDS = 2.0
 log = logging.getLogger(__name__)
 
 
-class RunJobs:
+class ClaimedJobsOfRun:
     """The jobs of one run that this worker has claimed. `unfinished` contains those of
     the jobs that have not ended.
     """
@@ -43,9 +43,11 @@ class RunJobs:
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.all = tuple(jobs)
         self.unfinished = list(jobs)
-        self._gathered = retry_on_database_error(new_judgement_collection, self.all[0])
+        self._gathered = retry_on_database_error(
+            start_judgement_collection, self.all[0]
+        )
 
-    def score(self, scorer: Scorer) -> None:
+    def score(self, scorer: ScorerProcess) -> None:
         """Wait until the scorer ends, publish each of its results and end the job of
         each result.
 
@@ -53,19 +55,19 @@ class RunJobs:
         unfinished and the caller must start another scorer. If this method raises an
         exception, the caller must end the jobs that are unfinished.
         """
-        command = scorer_command(self.all, scorer.folder, self._gathered)
+        command = build_scorer_command(self.all, scorer.folder, self._gathered)
         task = self.all[0].submission.phase.task
-        scorer.begin(command, scoring_limits_for(task, len(self.all)))
+        scorer.start_command(command, build_scoring_limits(task, len(self.all)))
         heartbeat_seconds = min(HEARTBEAT_SECONDS, settings.LEASE_SECONDS / 4)
         last_heartbeat = step_began = time.monotonic()
         has_ended = is_logged = False
         while not has_ended:
-            has_ended = scorer.ended(within=POLL_SECONDS)
+            has_ended = scorer.wait_for_end(within=SCORER_POLL_SECONDS)
             if scorer.pid and not is_logged:
                 self._log_process_id(scorer.pid)
                 is_logged = True
             for result in scorer.results():
-                for job in self._jobs_of_result(result):
+                for job in self._select_jobs_of_result(result):
                     self.unfinished.remove(job)
                     publishing = partial(
                         publish_job_result,
@@ -77,19 +79,19 @@ class RunJobs:
                     )
                     _publish_or_end(job, publishing)
                     step_began = time.monotonic()
-                    scorer.begin_step()
+                    scorer.start_step_deadline()
             interruptions.raise_if_stop_requested()
             if time.monotonic() - last_heartbeat > heartbeat_seconds:
-                self._renew_leases(scorer)
+                self._renew_leases_of_unfinished_jobs(scorer)
                 if not self.unfinished:
                     return
                 last_heartbeat = time.monotonic()
-        if self._has_new_judgements(scorer):
+        if self._look_up_missing_judgements(scorer):
             return
-        self._log_last_words(scorer)
-        self._end_without_results(scorer)
+        self._log_last_scorer_output(scorer)
+        self._end_jobs_without_results(scorer)
 
-    def _has_new_judgements(self, scorer: Scorer) -> bool:
+    def _look_up_missing_judgements(self, scorer: ScorerProcess) -> bool:
         """Look up the judgements in the ledger that the scorer lacked. Return True if
         the ledger has at least one of these judgements.
         """
@@ -97,25 +99,32 @@ class RunJobs:
         if self._gathered is None:
             return has_more
         for job in self.unfinished:
-            pending = scorer.folder / pending_file_name(job)
-            is_pending = isinstance(scorer.verdict(base_rules(job.rules)), PairsPending)
+            pending = scorer.folder / build_pending_pairs_file_name(job)
+            is_pending = isinstance(
+                scorer.verdict(remove_judge_from_rule_set(job.rules)),
+                PairsWithoutEntailmentLabels,
+            )
             if is_pending and retry_on_database_error(self._gathered.add, pending):
                 has_more = True
         return has_more
 
-    def end_unfinished(self, reason: Exception) -> None:
+    def end_unfinished_jobs(self, reason: Exception) -> None:
         while self.unfinished:
-            end_job(self.unfinished.pop(0), reason)
+            end_failed_scoring_job(self.unfinished.pop(0), reason)
 
-    def _jobs_of_result(self, result: Mapping[str, Any]) -> list[Job]:
+    def _select_jobs_of_result(self, result: Mapping[str, Any]) -> list[Job]:
         """Return the unfinished jobs to which a result of the scorer belongs."""
         if len(self.all) == 1:
             # Results of checks and of baselines contain no name of a rule set.
             return list(self.unfinished)
         rules = result.get("rules")
-        return [job for job in self.unfinished if base_rules(job.rules) == rules]
+        return [
+            job
+            for job in self.unfinished
+            if remove_judge_from_rule_set(job.rules) == rules
+        ]
 
-    def _renew_leases(self, scorer: Scorer) -> None:
+    def _renew_leases_of_unfinished_jobs(self, scorer: ScorerProcess) -> None:
         """Renew the lease of each unfinished job, and end jobs whose lease another
         worker has taken over.
         """
@@ -123,9 +132,9 @@ class RunJobs:
             heartbeat = partial(engine.renew_lease, job, progress=scorer.progress)
             if not default_on_database_error(heartbeat, otherwise=True):
                 self.unfinished.remove(job)
-                end_job(job, engine.JobLost())
+                end_failed_scoring_job(job, engine.JobClaimLost())
 
-    def _end_without_results(self, scorer: Scorer) -> None:
+    def _end_jobs_without_results(self, scorer: ScorerProcess) -> None:
         """End the jobs for which the scorer printed no result before it ended.
 
         The scorer had started the work for the first of these jobs. The jobs after the
@@ -135,7 +144,7 @@ class RunJobs:
         while self.unfinished:
             job = self.unfinished.pop(0)
             if is_under_way or scorer.has_refused_all_runs:
-                end_without_result(job, scorer, self._gathered)
+                end_job_without_scorer_result(job, scorer, self._gathered)
                 is_under_way = False
             else:
                 requeue = partial(engine.requeue_job, is_counted=False)
@@ -148,17 +157,17 @@ class RunJobs:
                 "Job %s is scored by process %s",
                 job.pk,
                 pid,
-                extra=engine.job_log_fields(job),
+                extra=engine.make_job_log_fields(job),
             )
 
-    def _log_last_words(self, scorer: Scorer) -> None:
+    def _log_last_scorer_output(self, scorer: ScorerProcess) -> None:
         if scorer.last_output_lines:
             job = self.all[0]
             log.warning(
                 "The scorer of job %s said: %s",
                 job.pk,
                 scorer.last_output_lines,
-                extra=engine.job_log_fields(job),
+                extra=engine.make_job_log_fields(job),
             )
 
 
@@ -171,7 +180,7 @@ def _publish_or_end(job: Job, publishing: Callable[[], bool]) -> None:
     except DATABASE_ERRORS:
         raise
     except Exception as reason:  # noqa: BLE001  (the job reports any failure)
-        end_job(job, reason)
+        end_failed_scoring_job(job, reason)
     else:
         if not is_published:
-            end_job(job, engine.JobLost())
+            end_failed_scoring_job(job, engine.JobClaimLost())

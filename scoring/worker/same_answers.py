@@ -4,7 +4,7 @@ from django.db.models import QuerySet
 
 from scoring.models import Evaluation
 from tasks.models import Submission
-from tasks.submissions.alike import mark_same_content
+from tasks.submissions.alike import mark_runs_of_different_teams_as_equal
 from tasks.types import Problem
 
 
@@ -14,7 +14,7 @@ def warn_of_same_answers(evaluation: Evaluation) -> None:
     """
     run = evaluation.submission
     earlier = (
-        _evaluations_with_same_answers(evaluation)
+        _find_evaluations_with_same_answers(evaluation)
         .filter(
             phase=evaluation.phase_id,
             team=evaluation.team_id,
@@ -41,11 +41,13 @@ def mark_runs_with_same_answers(evaluation: Evaluation) -> None:
     have committed the evaluation before the call, so that concurrent transactions can
     read it.
     """
-    same = _evaluations_with_same_answers(evaluation)
-    mark_same_content(Submission.objects.filter(pk__in=same.values("submission")))
+    same = _find_evaluations_with_same_answers(evaluation)
+    mark_runs_of_different_teams_as_equal(
+        Submission.objects.filter(pk__in=same.values("submission"))
+    )
 
 
-def _evaluations_with_same_answers(evaluation: Evaluation) -> QuerySet[Evaluation]:
+def _find_evaluations_with_same_answers(evaluation: Evaluation) -> QuerySet[Evaluation]:
     return Evaluation.objects.filter(
         answers_digest=evaluation.answers_digest,
         gold=evaluation.gold_id,

@@ -3,34 +3,34 @@
 from django.utils.translation import gettext as _
 
 from citeboard.core.words import count_with_noun
-from scoring.metrics import metrics_of
+from scoring.metrics import build_metrics
 from scoring.metrics.base import Requirement
 from scoring.models import Judge
 from tasks.models import Task
 from tasks.types import OptionRefused, Problem
-from tasks.types.judge_views import judges_asked
-from tasks.types.ledger import ASSIGNS, ENTAILS, SUPPORTS
+from tasks.types.judge_views import list_judges_of_rule_sets_and_views
+from tasks.types.ledger import ASSIGNS_KIND, ENTAILS_KIND, SUPPORTS_KIND
 
 LABEL_NAMES_BY_KIND = {
-    ENTAILS: "entailment labels",
-    SUPPORTS: "support labels",
-    ASSIGNS: "nugget labels",
+    ENTAILS_KIND: "entailment labels",
+    SUPPORTS_KIND: "support labels",
+    ASSIGNS_KIND: "nugget labels",
 }
 
 
-def requirements_of_task(task: Task) -> list[Requirement]:
+def list_requirements_of_task(task: Task) -> list[Requirement]:
     """Return each package or model that the rule sets of a task need once, and whether
     this machine has it.
     """
     try:
-        options = task.task_type.checked_options(task.options)
+        options = task.task_type.validate_options(task.options)
     except OptionRefused as refused:
         return [Requirement(kind="options", name=task.slug, missing=str(refused))]
     wanted: dict[Requirement, None] = {}
     for rules in task.rules:
-        for metric in metrics_of(task.task_type, rules, options):
+        for metric in build_metrics(task.task_type, rules, options):
             wanted |= dict.fromkeys(metric.requirements())
-    for judge in judges_asked(task.rules, options):
+    for judge in list_judges_of_rule_sets_and_views(task.rules, options):
         deciding = Judge.objects.deciding(judge.name, task.season, judge.kind)
         place = _("stored by this site: %(labels)s")
         place %= {
@@ -51,6 +51,6 @@ def warn_of_missing_requirements(task: Task) -> list[Problem]:
     )
     return [
         Problem(message=words % {"missing": need.missing}, fatal=False)
-        for need in requirements_of_task(task)
+        for need in list_requirements_of_task(task)
         if need.missing
     ]

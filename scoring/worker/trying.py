@@ -12,15 +12,23 @@ from pathlib import Path
 from typing import Any
 
 from citeboard.core.confined import UPLOAD_FILE_NAME
-from scoring.metrics import Metric, Unavailable, metrics_of
-from scoring.metrics.base import Floats, finite, value_of
-from scoring.offline.evaluate import counted_stats, details_of, numbered
-from scoring.offline.marking import with_marks
-from scoring.offline.sample import FOLDER, RUN, open_sample
+from scoring.metrics import Metric, SoftwareUnavailable, build_metrics
+from scoring.metrics.base import Floats, compute_metric_value, finite_or_none
+from scoring.offline.evaluate import (
+    collect_details,
+    compute_matrix,
+    number_distinct_names,
+)
+from scoring.offline.marking import iterate_instances_with_marks
+from scoring.offline.sample import SAMPLE_FOLDER, SAMPLE_RUN_FILE, open_sample
 from tasks.types import InputRefused, Options, Pairs, Problem, TaskType, task_type
-from tasks.types.declared.folder import sample_files
-from tasks.types.files import open_input
-from tasks.types.problems import as_values, fatal, in_order
+from tasks.types.declared.folder import open_sample_files
+from tasks.types.files import open_input_files
+from tasks.types.problems import (
+    convert_problems_to_dicts,
+    select_fatal_problems,
+    sort_problems,
+)
 from tasks.types.runs import read_run
 
 
@@ -32,23 +40,26 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     # Leave out options with files, which contain parses of the sample's answers.
     gold, split, options = open_sample(kind, given["sample"], has_files=False)
     try:
-        file = open_input(Path(UPLOAD_FILE_NAME), shown=name)
+        file = open_input_files(Path(UPLOAD_FILE_NAME), shown=name)
         answers, problems = read_run(kind, file, split.index, options, name=name)
     except InputRefused as refused:
-        return {"problems": as_values(in_order(refused.problems))}
+        return {"problems": convert_problems_to_dicts(sort_problems(refused.problems))}
     named = None
     if given["sample"] and isinstance(answers, dict):
         # If the task needs all instances, the sample has answers for the others.
-        named, run = set(answers), sample_files(given["sample"], f"{FOLDER}{RUN}")
+        named, run = (
+            set(answers),
+            open_sample_files(given["sample"], f"{SAMPLE_FOLDER}{SAMPLE_RUN_FILE}"),
+        )
         answers = {**read_run(kind, run, split.index, options)[0], **answers}
         problems = [problem for problem in problems if problem.line]
-    if fatal(problems):
-        return {"problems": as_values(fatal(problems))}
+    if select_fatal_problems(problems):
+        return {"problems": convert_problems_to_dicts(select_fatal_problems(problems))}
     pairs = kind.pairs_of(split, answers, given["rules"][0], options)
-    every = with_marks(
+    every = iterate_instances_with_marks(
         kind,
         kind.show_instances(gold, split, pairs, options),
-        metrics_of(kind, given["rules"][0], options),
+        build_metrics(kind, given["rules"][0], options),
         pairs,
     )
     shown = [
@@ -57,18 +68,18 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     if len(shown) != 1:
         found = f"{len(shown)} instances have an answer"
         return {
-            "problems": as_values(
+            "problems": convert_problems_to_dicts(
                 [Problem(file=name, message=found, expected="the answer to one")]
             )
         }
     return {
         "problems": [],
         "shown": asdict(shown[0]),
-        "details": _instance_details_by_metrics(
+        "details": _compute_instance_details_by_metric(
             kind, pairs, given["rules"][0], options
         ).get(shown[0].name, {}),
         "values": {
-            rules: _instance_scores(
+            rules: _compute_instance_scores_by_metric(
                 kind,
                 kind.pairs_of(split, answers, rules, options),
                 rules,
@@ -80,30 +91,30 @@ def tried(given: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _instance_details_by_metrics(
+def _compute_instance_details_by_metric(
     kind: TaskType, pairs: Pairs, rules: str, options: Options
 ) -> Mapping[str, Any]:
     try:
-        return details_of(metrics_of(kind, rules, options), pairs.answers)
-    except Unavailable:
+        return collect_details(build_metrics(kind, rules, options), pairs.answers)
+    except SoftwareUnavailable:
         return {}
 
 
-def _instance_scores(
+def _compute_instance_scores_by_metric(
     kind: TaskType, pairs: Pairs, rules: str, options: Options, name: str
 ) -> dict[str, Any]:
     rows = [row for row, own in enumerate(pairs.names or ()) if own == name]
-    units = numbered(pairs.units)[1][rows]
+    units = number_distinct_names(pairs.units)[1][rows]
     return {
         metric.name: {
             "scale": metric.scale,
-            **_instance_score(metric, pairs, rows, units),
+            **_compute_instance_score(metric, pairs, rows, units),
         }
-        for metric in metrics_of(kind, rules, options)
+        for metric in build_metrics(kind, rules, options)
     }
 
 
-def _instance_score(
+def _compute_instance_score(
     metric: Metric, pairs: Pairs, rows: list[int], units: Any
 ) -> dict[str, Any]:
     """Return the score of the answer by one metric.
@@ -114,12 +125,14 @@ def _instance_score(
     if not (metric.is_decomposable and metric.is_exchangeable):
         return {"value": None, "lacks": "run"}
     try:
-        stats: Floats = counted_stats(metric, pairs)[rows]
-    except Unavailable:
+        stats: Floats = compute_matrix(metric, pairs)[rows]
+    except SoftwareUnavailable:
         return {"value": None, "lacks": "model"}
     except InputRefused:
         return {"value": None, "lacks": "program"}
     return {
-        "value": finite(value_of(metric, stats, units) if len(rows) else math.nan),
+        "value": finite_or_none(
+            compute_metric_value(metric, stats, units) if len(rows) else math.nan
+        ),
         "lacks": "",
     }

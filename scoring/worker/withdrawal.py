@@ -9,7 +9,7 @@ from tasks.models import Phase, Season
 
 
 @dataclass(frozen=True, kw_only=True)
-class WithdrawalResult:
+class ImportWithdrawalResult:
     """The result of withdrawing an import of judgements.
 
     ``runs`` is the number of runs whose scores used these judgements, and ``frozen`` is
@@ -27,7 +27,7 @@ def withdraw_import(
     reason: str,
     by: User | None,
     season: Season | None = None,
-) -> WithdrawalResult:
+) -> ImportWithdrawalResult:
     """Withdraw an import of judgements and request that the affected runs are scored
     again. Frozen boards keep scores from withdrawn judgements and mention the
     withdrawal.
@@ -43,4 +43,6 @@ def withdraw_import(
     runs = used.values("evaluation__submission").distinct().count()
     for phase in going:
         rescoring.request_rescoring_of_phase(phase=phase, by=by)
-    return WithdrawalResult(source=source, runs=runs, frozen=len(phases) - len(going))
+    return ImportWithdrawalResult(
+        source=source, runs=runs, frozen=len(phases) - len(going)
+    )

@@ -9,19 +9,27 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
-from citeboard.demo.systems import SAMPLE_SEED, SAMPLED_UNITS, seeded_random
-from scoring.metrics import metrics_of
+from citeboard.demo.systems import (
+    ESTIMATE_SAMPLE_SEED,
+    SAMPLED_UNITS_PER_RUN,
+    create_seeded_random,
+)
+from scoring.metrics import build_metrics
 from scoring.metrics.entailed import CitationMetric
-from scoring.metrics.entailment import Pair
-from scoring.offline.entailment_exchange import pair_line, pending_pairs
-from scoring.offline.estimated_units import CLAIMS
-from scoring.offline.estimates import Plan, read_units, sheet_rows
-from scoring.offline.scoring import Scoring
+from scoring.metrics.entailment import EntailmentPair
+from scoring.offline.entailment_exchange import build_pair_record, find_pending_pairs
+from scoring.offline.estimated_units import CLAIM_UNITS
+from scoring.offline.estimates import LabellingPlan, iterate_sheet_rows, read_units
+from scoring.offline.scoring import ScoringRequest
 from scripts.demo.papers import PAPERS, Paper, write_lines
 from tasks.types import task_type
-from tasks.types.files import open_input
-from tasks.types.ledger import NO, YES
-from tasks.types.positional_citations.claims import ROOT, ClaimRules, text_to_parse
+from tasks.types.files import open_input_files
+from tasks.types.ledger import ENTAILED_LABEL, NOT_ENTAILED_LABEL
+from tasks.types.positional_citations.claims import (
+    ROOT_RELATION,
+    ClaimSplittingRules,
+    get_text_to_parse,
+)
 from tasks.types.runs import read_run
 
 Record = dict[str, Any]
@@ -143,7 +151,7 @@ def _sentences(paper: Paper, dataset: str) -> list[Parts]:
 
 
 def answer(paper: Paper, dataset: str, system: str, quality: float) -> str:
-    drawn = seeded_random("answer", system, paper.key, dataset)
+    drawn = create_seeded_random("answer", system, paper.key, dataset)
     sentences = []
     for parts in _sentences(paper, dataset):
         texts = []
@@ -188,7 +196,7 @@ def _parse(parts: Parts) -> Record:
         verb = starts[min(verbs, key=lambda at: abs(at - place))]
         start = len(tree)
         if role == "verb":
-            tree.append((text, root, ROOT if start == root else "conj"))
+            tree.append((text, root, ROOT_RELATION if start == root else "conj"))
         elif role in ("cc", "prep"):
             tree.append((text, root, role))
         else:
@@ -225,10 +233,10 @@ def _phrase(
 
 
 def _words(text: str) -> list[str]:
-    return (text_to_parse(f"{text} [1]", ClaimRules()) or "").split()
+    return (get_text_to_parse(f"{text} [1]", ClaimSplittingRules()) or "").split()
 
 
-def is_entailed(pair: Pair) -> bool:
+def is_entailed(pair: EntailmentPair) -> bool:
     """Return what the rule says: the premise has most words of the claim."""
     lines = (
         line for line in pair.premise.splitlines() if not line.startswith("Title: ")
@@ -241,37 +249,40 @@ def is_entailed(pair: Pair) -> bool:
 def write_people(path: Path, *, gold: Path, runs: Sequence[Path], parses: Path) -> None:
     """Write the sheet of the demo's sample with people's labels, which sometimes differ from the rule's."""
     positional = task_type(TYPE)
-    options = positional.checked_options({"parser": str(parses), "entailment": "none"})
-    plan = Plan(of=CLAIMS, labels=SAMPLED_UNITS, seed=SAMPLE_SEED)
+    options = positional.validate_options({"parser": str(parses), "entailment": "none"})
+    plan = LabellingPlan(
+        of=CLAIM_UNITS, labels=SAMPLED_UNITS_PER_RUN, seed=ESTIMATE_SAMPLE_SEED
+    )
     units = [
         read_units(
-            Scoring(
+            ScoringRequest(
                 task_type=positional,
                 gold=[gold],
                 run=run,
-                rules=positional.checked_rules(None),
+                rules=positional.validate_rule_set_name(None),
                 options=options,
             ),
-            CLAIMS,
+            CLAIM_UNITS,
         )
         for run in runs
     ]
-    head, *rows = sheet_rows(plan, units)
+    head, *rows = iterate_sheet_rows(plan, units)
     people = cycle(PEOPLE)
     write_lines(path, [head, *({**_labelled(row), "by": next(people)} for row in rows)])
 
 
 def _labelled(row: Record) -> Record:
-    pair = Pair(row["texts"]["premise"], row["texts"]["hypothesis"])
+    pair = EntailmentPair(row["texts"]["premise"], row["texts"]["hypothesis"])
     differs = (
-        seeded_random("people", pair.premise, pair.hypothesis).random() < PEOPLE_DIFFER
+        create_seeded_random("people", pair.premise, pair.hypothesis).random()
+        < PEOPLE_DIFFER
     )
-    label = YES if is_entailed(pair) != differs else NO
+    label = ENTAILED_LABEL if is_entailed(pair) != differs else NOT_ENTAILED_LABEL
     return {**row, "label": label}
 
 
-def _judged(pair: Pair, judge: str, errors: float) -> bool:
-    errs = seeded_random(judge, pair.premise, pair.hypothesis).random() < errors
+def _judged(pair: EntailmentPair, judge: str, errors: float) -> bool:
+    errs = create_seeded_random(judge, pair.premise, pair.hypothesis).random() < errors
     return is_entailed(pair) != errs
 
 
@@ -279,23 +290,23 @@ def write_labels(
     folder: Path, *, gold: Path, runs: Sequence[Path], parses: Path
 ) -> None:
     positional = task_type(TYPE)
-    rules = positional.checked_rules(None)
-    options = positional.checked_options({"parser": str(parses), "entailment": "none"})
+    rules = positional.validate_rule_set_name(None)
+    options = positional.validate_options({"parser": str(parses), "entailment": "none"})
     metrics = [
         m
-        for m in metrics_of(positional, rules, options)
+        for m in build_metrics(positional, rules, options)
         if isinstance(m, CitationMetric)
     ]
-    split = positional.read_gold(open_input(gold), options)
-    pairs: dict[Pair, None] = {}
+    split = positional.read_gold(open_input_files(gold), options)
+    pairs: dict[EntailmentPair, None] = {}
     for run in runs:
-        answers, _ = read_run(positional, open_input(run), split.index, options)
+        answers, _ = read_run(positional, open_input_files(run), split.index, options)
         pairs |= dict.fromkeys(
-            pending_pairs(metrics, positional.pair(split, answers, rules, options))
+            find_pending_pairs(metrics, positional.pair(split, answers, rules, options))
         )
     for name, (judge, errors) in JUDGES.items():
         labels = (
-            {**pair_line(pair), "entailed": int(_judged(pair, judge, errors))}
+            {**build_pair_record(pair), "entailed": int(_judged(pair, judge, errors))}
             for pair in pairs
         )
         write_lines(folder / name, [{"model": judge}, *labels])

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from citeboard.demo.systems import FIELD_SYSTEMS, DemoSystem, seeded_random
+from citeboard.demo.systems import FIELD_TASK_SYSTEMS, DemoSystem, create_seeded_random
 from scripts.demo import retrieval
 from scripts.demo.papers import PAPERS, Paper, Work, write_lines
 
@@ -42,10 +42,10 @@ def write_field_tasks(folder: Path) -> None:
 
 def _write_runs(folder: Path, rows: Iterable[Record], answer: Answer) -> None:
     rows = list(rows)
-    for system in FIELD_SYSTEMS:
+    for system in FIELD_TASK_SYSTEMS:
         lines = []
         for number, row in enumerate(rows):
-            drawn = seeded_random(system.name, folder.name, number)
+            drawn = create_seeded_random(system.name, folder.name, number)
             lines.append(answer(row, system, drawn))
         write_lines(folder / f"{system.slug}.jsonl", lines)
 
@@ -167,7 +167,7 @@ def references() -> Iterator[Record]:
         "invented_title",
     )
     for number, work in enumerate(retrieval.works().values(), start=1):
-        drawn = seeded_random("reference", work.id)
+        drawn = create_seeded_random("reference", work.id)
         venue = drawn.choice(VENUES)
         published = f"{work.year}-{drawn.randrange(1, 13):02}-15"
         row: Record = {
@@ -235,7 +235,7 @@ def similarities() -> Iterator[Record]:
     for place, paper in enumerate(PAPERS.values()):
         other = PAPERS[keys[(place + 4) % len(keys)]]
         for turn, (label, sentence, claim) in enumerate(_claims(paper)):
-            restated = 4 + seeded_random("alike", paper.key, turn).randrange(2)
+            restated = 4 + create_seeded_random("alike", paper.key, turn).randrange(2)
             pairs = [
                 (paper.abstract[sentence - 1], restated if label == "SUPPORT" else 2),
                 (paper.abstract[sentence % len(paper.abstract)], 1),
@@ -272,7 +272,7 @@ def _write_claims(folder: Path) -> None:
     claims: list[Record] = []
     for number, paper in enumerate(PAPERS.values(), start=1):
         for label, sentence, claim in _claims(paper):
-            other = 1 + seeded_random("beside", claim).randrange(len(keys))
+            other = 1 + create_seeded_random("beside", claim).randrange(len(keys))
             evidence = {str(number): [{"sentences": [sentence - 1], "label": label}]}
             claims.append(
                 {

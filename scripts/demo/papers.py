@@ -14,7 +14,7 @@ from scoring.offline import arguments
 
 def write_lines(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    arguments.write_lines(path, records)
+    arguments.write_json_lines(path, records)
 
 
 #: The place of a citation; a mark in brackets can be removed from the sentence.

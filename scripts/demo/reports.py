@@ -10,13 +10,18 @@ from statistics import fmean
 from typing import Any
 
 from citeboard.demo.systems import (
-    REPORT_JUDGES,
-    REPORT_WRITERS,
+    REPORT_JUDGING_SYSTEMS,
+    REPORT_WRITING_SYSTEMS,
     DemoSystem,
-    seeded_random,
+    create_seeded_random,
 )
 from scripts.demo.papers import PAPERS, write_lines
-from tasks.types.cited_reports.judgements import ASSIGNS, CREDITS, SUPPORTS, digest
+from tasks.types.cited_reports.judgements import (
+    ASSIGNS_KIND,
+    LABEL_CREDITS_BY_KIND,
+    SUPPORTS_KIND,
+    compute_prefixed_text_digest,
+)
 
 Record = dict[str, Any]
 
@@ -138,7 +143,7 @@ class Sentence:
 
 
 def report(system: DemoSystem, track: str, topic: Topic) -> list[Sentence]:
-    drawn = seeded_random(system.name, track, topic.id)
+    drawn = create_seeded_random(system.name, track, topic.id)
     care = CITES.get(system.name, 0.4 + system.quality / 2)
     sentences = []
     for fact in topic.facts:
@@ -201,7 +206,7 @@ def _line(system: DemoSystem, track: str, topic: Topic) -> Record:
 
 def _seen(labels: Sequence[str], right: str, judge: str, *names: object) -> str:
     """Return a judge's label; its errors are lenient or strict, by the judge's care."""
-    drawn = seeded_random(judge, *names)
+    drawn = create_seeded_random(judge, *names)
     share, kindness = CARE["assessor" if judge in PEOPLE else judge]
     if drawn.random() < share:
         return right
@@ -210,7 +215,10 @@ def _seen(labels: Sequence[str], right: str, judge: str, *names: object) -> str:
     return labels[min(len(labels) - 1, max(0, place))]
 
 
-_ASSIGNED, _SUPPORTED = tuple(CREDITS[ASSIGNS]), tuple(CREDITS[SUPPORTS])
+_ASSIGNED, _SUPPORTED = (
+    tuple(LABEL_CREDITS_BY_KIND[ASSIGNS_KIND]),
+    tuple(LABEL_CREDITS_BY_KIND[SUPPORTS_KIND]),
+)
 
 
 def assigned(
@@ -226,18 +234,18 @@ def assigned(
 
 def _judged_by_people(names: Sequence[object]) -> list[str]:
     """Return one person, or two who disagree at times."""
-    drawn = seeded_random("who", *names)
+    drawn = create_seeded_random("who", *names)
     return drawn.sample(PEOPLE, 1 if drawn.random() < 0.6 else 2)
 
 
 def _answered() -> Iterator[tuple[DemoSystem, Topic]]:
     for topic in TOPICS:
-        for system in REPORT_WRITERS:
+        for system in REPORT_WRITING_SYSTEMS:
             yield system, topic
 
 
 def _assignments_of_people(track: str) -> Iterator[Record]:
-    yield {"kind": ASSIGNS, "judge": "people"}
+    yield {"kind": ASSIGNS_KIND, "judge": "people"}
     done = set()
     for system, topic in _answered():
         text = " ".join(each.text for each in report(system, track, topic))
@@ -250,7 +258,11 @@ def _assignments_of_people(track: str) -> Iterator[Record]:
             nugget = f"{question}\n{fact.text}"
             for person in _judged_by_people([system.name, topic.id, fact.number]):
                 yield {
-                    "items": [digest(topic.title), digest(nugget), digest(text)],
+                    "items": [
+                        compute_prefixed_text_digest(topic.title),
+                        compute_prefixed_text_digest(nugget),
+                        compute_prefixed_text_digest(text),
+                    ],
                     "by": person,
                     "label": assigned(person, system, track, topic, fact),
                 }
@@ -275,7 +287,7 @@ def _assignments_of_judge(track: str, judge: str) -> Iterator[Record]:
 
 def _supports(track: str, judge: str) -> Iterator[Record]:
     """Yield labels of the support by documents for the sentences that cite them; each pair once."""
-    yield {"kind": SUPPORTS, "judge": judge}
+    yield {"kind": SUPPORTS_KIND, "judge": judge}
     done = set()
     for system, topic in _answered():
         by_number = {fact.number: fact for fact in topic.facts}
@@ -289,7 +301,10 @@ def _supports(track: str, judge: str) -> Iterator[Record]:
                 right = _SUPPORTED[
                     0 if name == fact.document else 1 if is_of_paper else 2
                 ]
-                items = [digest(sentence.text), digest(DOCUMENTS[name].shown)]
+                items = [
+                    compute_prefixed_text_digest(sentence.text),
+                    compute_prefixed_text_digest(DOCUMENTS[name].shown),
+                ]
                 people = judge == "people"
                 for who in _judged_by_people(items) if people else [judge]:
                     label = _seen(_SUPPORTED, right, who, sentence.text, name)
@@ -359,7 +374,7 @@ def _mean_credit(judge: str, system: DemoSystem, track: str, topic: Topic) -> fl
     """Return the mean credit of the system's facts; people are averaged."""
     judges = PEOPLE if judge == "people" else (judge,)
     return fmean(
-        CREDITS[ASSIGNS][assigned(each, system, track, topic, fact)]
+        LABEL_CREDITS_BY_KIND[ASSIGNS_KIND][assigned(each, system, track, topic, fact)]
         for fact in topic.facts
         for each in judges
     )
@@ -375,7 +390,7 @@ LEANS_LEFT = {"magpie-judge": 0.12}
 
 def _battles(judges: Sequence[str], at_once: int) -> Iterator[Record]:
     """Return judgements of pairs of reports; ``at_once`` judges compare each pair."""
-    for place, (one, other) in enumerate(combinations(REPORT_WRITERS, 2)):
+    for place, (one, other) in enumerate(combinations(REPORT_WRITING_SYSTEMS, 2)):
         for meeting in range(MEETINGS):
             number = place * MEETINGS + meeting
             topic = TOPICS[number % len(TOPICS)]
@@ -392,9 +407,9 @@ def _battles(judges: Sequence[str], at_once: int) -> Iterator[Record]:
 
 
 def _preferred(judge: str, left: DemoSystem, right: DemoSystem, topic: Topic) -> str:
-    noise = seeded_random("battle", judge, left.name, right.name, topic.id).gauss(
-        0, 0.15
-    )
+    noise = create_seeded_random(
+        "battle", judge, left.name, right.name, topic.id
+    ).gauss(0, 0.15)
     apart = (
         _mean_credit(judge, left, RAG, topic)
         - _mean_credit(judge, right, RAG, topic)
@@ -416,7 +431,7 @@ def write_reports(folder: Path) -> None:
             for name, each in DOCUMENTS.items()
         )
         write_lines(gold / "documents.jsonl", documents)
-        for system in REPORT_WRITERS:
+        for system in REPORT_WRITING_SYSTEMS:
             lines = (_line(system, track, topic) for topic in TOPICS)
             write_lines(folder / track / f"{system.slug}.jsonl", lines)
     rag, ragtime = folder / RAG / "gold", folder / RAGTIME / "gold"
@@ -425,8 +440,8 @@ def write_reports(folder: Path) -> None:
     write_lines(ragtime / "assignments.jsonl", _assignments_of_people(RAGTIME))
     write_lines(ragtime / "supports.jsonl", _supports(RAGTIME, "magpie-judge"))
     write_lines(folder / RAG / "battles-people.jsonl", _battles(PEOPLE, 2))
-    programs = [judge.name for judge in REPORT_JUDGES if judge.name != COUNTER]
+    programs = [judge.name for judge in REPORT_JUDGING_SYSTEMS if judge.name != COUNTER]
     write_lines(folder / RAG / "battles-programs.jsonl", _battles(programs, 2))
     write_lines(folder / "judges" / "gold" / "truth.jsonl", _leaderboard("people"))
-    for judge in REPORT_JUDGES:
+    for judge in REPORT_JUDGING_SYSTEMS:
         write_lines(folder / "judges" / f"{judge.slug}.jsonl", _leaderboard(judge.name))

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from citeboard.demo.systems import DEMO_SPLIT
+from citeboard.demo.systems import DEMO_SPLIT_NAME
 from scripts.demo.papers import PAPERS, Citation, Paper, Sentence, Work
 
 Record = dict[str, Any]
@@ -14,7 +14,7 @@ YEARS = ((2006, "2004-2006"), (2012, "2007-2012"), (2020, "2013-2018"))
 LOW_RESOURCE = ("Linguistics", "Ecology")
 REF, OTHER_REF = "<REF>", "<OTHERREF>"
 #: Every second place by split; the other places belong to the ended season.
-SPLITS = {DEMO_SPLIT: 0, "2024": 1}
+SPLITS = {DEMO_SPLIT_NAME: 0, "2024": 1}
 #: One of three classes by intent.
 CLASSES = {
     "Background": "background",
@@ -58,7 +58,7 @@ def places() -> Iterator[tuple[str, Paper, Sentence, Citation]]:
             yield f"{paper.key}-{sentence.number:02}", paper, sentence, citation
 
 
-def diagnostic(split: str = DEMO_SPLIT) -> Iterator[Record]:
+def diagnostic(split: str = DEMO_SPLIT_NAME) -> Iterator[Record]:
     counts = Counter(citation.work.id for _, _, _, citation in places())
     for number, (name, paper, sentence, citation) in enumerate(places()):
         if number % 2 != SPLITS[split]:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from citeboard.demo.systems import (
-    DEMO_SPLIT,
-    LEAD_SYSTEM,
+    DEMO_SPLIT_NAME,
+    LEAD_BASELINE_SYSTEM,
     SYSTEMS_BY_TASK,
     DemoSystem,
-    seeded_random,
-    task_folder_of_split,
+    create_seeded_random,
+    find_task_folder,
 )
 from scripts.demo import answers, retrieval
 from scripts.demo.papers import PAPERS, citances, write_lines
@@ -33,23 +33,23 @@ LEAD_SENTENCES = (2, 3, *range(5, 13))
 
 def write_runs(folder: Path, topics: Mapping[str, Topics]) -> None:
     writers: dict[tuple[str, str], Callable[[DemoSystem], Iterator[Record]]] = {
-        ("2", DEMO_SPLIT): partial(_summaries, topics=topics[DEMO_SPLIT]),
-        ("citation-texts", DEMO_SPLIT): _texts,
+        ("2", DEMO_SPLIT_NAME): partial(_summaries, topics=topics[DEMO_SPLIT_NAME]),
+        ("citation-texts", DEMO_SPLIT_NAME): _texts,
         **{
             ("recommendation", split): partial(_recommended, split=split)
             for split in retrieval.SPLITS
         },
-        ("resolution", DEMO_SPLIT): _resolved,
-        ("positional", DEMO_SPLIT): _answers,
+        ("resolution", DEMO_SPLIT_NAME): _resolved,
+        ("positional", DEMO_SPLIT_NAME): _answers,
     }
     for split, of_it in topics.items():
         writers |= {
             (task, split): partial(_spans, topics=of_it) for task in ("1a", "1b")
         }
     for (task, split), records in writers.items():
-        for system in (*SYSTEMS_BY_TASK[task], LEAD_SYSTEM):
+        for system in (*SYSTEMS_BY_TASK[task], LEAD_BASELINE_SYSTEM):
             write_lines(
-                folder / task_folder_of_split(task, split) / f"{system.slug}.jsonl",
+                folder / find_task_folder(task, split) / f"{system.slug}.jsonl",
                 records(system),
             )
 
@@ -57,7 +57,7 @@ def write_runs(folder: Path, topics: Mapping[str, Topics]) -> None:
 def _spans(system: DemoSystem, topics: Topics) -> Iterator[Record]:
     for topic in topics:
         for citance in topic.citances:
-            drawn = seeded_random(
+            drawn = create_seeded_random(
                 system.name, topic.name, citance.citing, citance.marker
             )
             sentences = []
@@ -71,7 +71,7 @@ def _spans(system: DemoSystem, topics: Topics) -> Iterator[Record]:
                 sentences.append(sid)
             if sentences != list(citance.sentences):
                 sentences = sentences[:MOST_SPANS]
-            if system is LEAD_SYSTEM:
+            if system is LEAD_BASELINE_SYSTEM:
                 sentences, facets = ["1"], [FACETS[0]]
             elif drawn.random() < system.quality + 0.1:
                 facets = list(citance.facets)
@@ -89,10 +89,10 @@ def _spans(system: DemoSystem, topics: Topics) -> Iterator[Record]:
 
 def _summaries(system: DemoSystem, topics: Topics) -> Iterator[Record]:
     for topic in topics:
-        drawn = seeded_random(system.name, topic.name)
+        drawn = create_seeded_random(system.name, topic.name)
         everything = list(topic.sentences)
         picked = {everything[place - 1] for place in LEAD_SENTENCES}
-        if system is not LEAD_SYSTEM:
+        if system is not LEAD_BASELINE_SYSTEM:
             good = [sid for sid in topic.community if sid in topic.sentences][:LONGEST]
             picked = {
                 sid if drawn.random() < system.quality else drawn.choice(everything)
@@ -103,12 +103,12 @@ def _summaries(system: DemoSystem, topics: Topics) -> Iterator[Record]:
 
 
 #: The sentence of an abstract that each system copies.
-_COPIED = {"last-word": -1, "copycat": 0, LEAD_SYSTEM.name: 0}
+_COPIED = {"last-word": -1, "copycat": 0, LEAD_BASELINE_SYSTEM.name: 0}
 
 
 def _texts(system: DemoSystem) -> Iterator[Record]:
     for record, papers in (*retrieval.sentences(), *retrieval.paragraphs()):
-        drawn = seeded_random(system.name, record["id"])
+        drawn = create_seeded_random(system.name, record["id"])
         sentences = []
         for number, paper in enumerate(papers):
             if drawn.random() < system.quality:
@@ -153,26 +153,26 @@ def _resolved(system: DemoSystem) -> Iterator[Record]:
 def _ranking(
     system: DemoSystem, name: str, paper: str, right: str, candidates: Sequence[str]
 ) -> list[str]:
-    if system is LEAD_SYSTEM:
+    if system is LEAD_BASELINE_SYSTEM:
         return list(candidates[:LONGEST])
-    drawn = system.luck(name)
+    drawn = system.create_answer_random(name)
     others = [candidate for candidate in candidates if candidate != right]
     others = drawn.sample(others, min(LONGEST, len(others)))
     luck, later = drawn.random(), drawn.choice([1, 2, 3, 5, 8, LONGEST, LONGEST])
-    place = 0 if luck < system.quality_on(paper) else later
+    place = 0 if luck < system.quality_on_paper(paper) else later
     return [*others[:place], right, *others[place:]][:LONGEST]
 
 
 def _answers(system: DemoSystem) -> Iterator[Record]:
     for paper in PAPERS.values():
         for dataset, _ in answers.ASKED:
-            quality = 0.3 if system is LEAD_SYSTEM else system.quality
+            quality = 0.3 if system is LEAD_BASELINE_SYSTEM else system.quality
             output = answers.answer(paper, dataset, system.name, quality)
             yield {"id": f"{paper.key}-{dataset}", "output": output}
 
 
 def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
-    topics = {split: folder / task_folder_of_split("topics", split) for split in TOPICS}
+    topics = {split: folder / find_task_folder("topics", split) for split in TOPICS}
     for split, papers in TOPICS.items():
         write_topics(topics[split], papers)
     for name, records in {
@@ -190,7 +190,7 @@ def write_demo(folder: Path, written_by_hand: Sequence[Path]) -> None:
     positional = folder / "positional"
     positional.mkdir()
     answers.write_questions(positional / "questions.json")
-    by_hand = {DEMO_SPLIT: written_by_hand}
+    by_hand = {DEMO_SPLIT_NAME: written_by_hand}
     read = {
         split: read_topics([*at.iterdir(), *by_hand.get(split, ())])
         for split, at in topics.items()

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from scoring.tools.builders.topics import ABSTRACT, TopicPaper, format_sentence_element
+from scoring.tools.builders.topics import (
+    ABSTRACT_SECTION,
+    TopicPaper,
+    format_sentence_element,
+)
 from scripts.demo.papers import PAPERS, Paper, citances
 
 #: Papers that become topics, by split.
@@ -167,8 +171,8 @@ def _community(paper: Paper) -> list[int]:
 
 def _paper_xml(title: str, sections: Mapping[str, Sequence[str]]) -> str:
     sentences = [
-        (section or ABSTRACT, text)
+        (section or ABSTRACT_SECTION, text)
         for section, texts in sections.items()
         for text in texts
     ]
-    return TopicPaper(title, sentences).xml()
+    return TopicPaper(title, sentences).format_as_xml()

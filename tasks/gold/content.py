@@ -15,7 +15,7 @@ from citeboard.core import storage
 from citeboard.core.confined.limits import ResourceLimits
 from citeboard.core.confinement import (
     UploadUnreadable,
-    limits_for_organisers,
+    build_organiser_upload_limits,
     read_upload,
 )
 from tasks.gold import packing
@@ -23,13 +23,13 @@ from tasks.models import Gold, GoldContent, GoldOverlap, Organiser, Season
 from tasks.types.base import OptionRefused
 from tasks.types.registry import task_types
 
-PACK_FUNCTION = "tasks.gold.packing:pack"
+GOLD_PACKING_FUNCTION = "tasks.gold.packing:pack_gold_in_sandbox"
 #: `COMPARISON_LOCK_NUMBER` is the number of the advisory lock in PostgreSQL for comparisons of gold.
 COMPARISON_LOCK_NUMBER = 0x601D
 #: `KEYED_DIGEST_BYTES` is the length in bytes of a digest that is keyed with the site's secret.
 KEYED_DIGEST_BYTES = 8
-#: Gold may be read in the background for WALL_TIME_FACTOR times the computing time that it may use.
-WALL_TIME_FACTOR = 10
+#: Gold may be read in the background for WALL_TIME_PER_CPU_TIME times the computing time that it may use.
+WALL_TIME_PER_CPU_TIME = 10
 
 
 def store_gold_digests(gold: Gold, digests: bytes, held: bytes, papers: bytes) -> None:
@@ -37,21 +37,24 @@ def store_gold_digests(gold: Gold, digests: bytes, held: bytes, papers: bytes) -
     the instances that the gold shares with other gold. The caller must open a
     transaction.
     """
-    key, key_name = _digest_key_and_name()
+    key, key_name = _derive_digest_key_and_name()
     if connection.vendor == "postgresql":
         # Without the lock, simultaneous transactions would miss each other's rows.
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [COMPARISON_LOCK_NUMBER])
-    own, own_held = _keyed_pairs(digests, key), _keyed_pairs(held, key)
+    own, own_held = (
+        _compute_keyed_digest_pairs(digests, key),
+        _compute_keyed_digest_pairs(held, key),
+    )
     facts = {
         "key": key_name,
         "digests": b"".join(sorted(own)),
         "held": b"".join(sorted(own_held)),
     }
-    own_papers = set(_keyed_digests(papers, key))
+    own_papers = set(_compute_keyed_digests(papers, key))
     facts["papers"] = b"".join(sorted(own_papers))
     season = gold.task.season_id
-    organisers = organisers_by_season()
+    organisers = list_organiser_ids_by_season()
     of_new = facts | {"organisers": sorted(organisers.get(season, ()))}
     content, _ = GoldContent.objects.update_or_create(
         gold=gold, defaults=facts, create_defaults=of_new
@@ -79,11 +82,11 @@ def store_gold_digests(gold: Gold, digests: bytes, held: bytes, papers: bytes) -
             if place == season
             else set[bytes]()
         )
-        shown_by_both = _public_parts_of_pairs(own) & _public_parts_of_pairs(theirs)
+        shown_by_both = _select_public_digests(own) & _select_public_digests(theirs)
         counts = {
             "same": len(own & theirs),
             "held": len(own_held & their_held),
-            "alike": len(shown_by_both - _public_parts_of_pairs(own & theirs)),
+            "alike": len(shown_by_both - _select_public_digests(own & theirs)),
             "shown": len(shown_by_both),
             "papers": len(own_papers & their_own),
         }
@@ -102,7 +105,7 @@ def store_gold_digests(gold: Gold, digests: bytes, held: bytes, papers: bytes) -
     GoldOverlap.objects.bulk_create(overlaps)
 
 
-def organisers_by_season() -> dict[int, frozenset[int]]:
+def list_organiser_ids_by_season() -> dict[int, frozenset[int]]:
     """Return the ids of the organisers of each season, without seasons that have no
     organisers.
     """
@@ -115,13 +118,13 @@ def organisers_by_season() -> dict[int, frozenset[int]]:
     return {season: frozenset(person) for season, person in people.items()}
 
 
-def end_embargoes_between_strangers(season: Season) -> list[int]:
+def end_embargoes_of_other_organisers(season: Season) -> list[int]:
     """End embargoes between the gold of the season and the gold of seasons whose
     organisers are no longer the same people. Return the ids of the seasons whose
     embargoes ended.
     """
     parted = []
-    organisers = organisers_by_season()
+    organisers = list_organiser_ids_by_season()
     own = organisers.get(season.pk, frozenset())
     bound = GoldOverlap.objects.filter(binds=True)
     elsewhere = bound.filter(gold__task__season=season).exclude(
@@ -139,22 +142,24 @@ def end_embargoes_between_strangers(season: Season) -> list[int]:
     return parted
 
 
-def has_digests_for_all_gold() -> bool:
+def have_all_gold_digests_current_key() -> bool:
     """Return True if all stored digests of instances use the current key of the site.
     Digests can only be compared under the same key.
     """
-    return not GoldContent.objects.exclude(key=_digest_key_and_name()[1]).exists()
+    return not GoldContent.objects.exclude(
+        key=_derive_digest_key_and_name()[1]
+    ).exists()
 
 
-def public_digests_of(gold: Gold) -> set[bytes]:
+def get_public_instance_digests(gold: Gold) -> set[bytes]:
     """Return keyed digests of the public part (without answers) of each scored
     instance.
     """
     content = GoldContent.objects.filter(
-        gold=gold, key=_digest_key_and_name()[1]
+        gold=gold, key=_derive_digest_key_and_name()[1]
     ).first()
     return (
-        _public_parts_of_pairs(_split_digest_pairs(bytes(content.digests)))
+        _select_public_digests(_split_digest_pairs(bytes(content.digests)))
         if content
         else set()
     )
@@ -180,22 +185,22 @@ def count_instance_changes(before: Gold, after: Gold) -> Compared | None:
         _split_digest_pairs(bytes(old.digests)),
         _split_digest_pairs(bytes(new.digests)),
     )
-    alike = _public_parts_of_pairs(was) & _public_parts_of_pairs(now)
-    same = _public_parts_of_pairs(was & now)
+    alike = _select_public_digests(was) & _select_public_digests(now)
+    same = _select_public_digests(was & now)
     return Compared(
         len(same),
         len(alike - same),
-        len(_public_parts_of_pairs(now) - alike),
-        len(_public_parts_of_pairs(was) - alike),
+        len(_select_public_digests(now) - alike),
+        len(_select_public_digests(was) - alike),
     )
 
 
-def _keyed_pairs(digests: bytes, key: bytes) -> set[bytes]:
-    each = _keyed_digests(digests, key)
+def _compute_keyed_digest_pairs(digests: bytes, key: bytes) -> set[bytes]:
+    each = _compute_keyed_digests(digests, key)
     return {shown + whole for shown, whole in zip(each[::2], each[1::2], strict=True)}
 
 
-def _keyed_digests(digests: bytes, key: bytes) -> list[bytes]:
+def _compute_keyed_digests(digests: bytes, key: bytes) -> list[bytes]:
     parts = _split_digests(digests, packing.INSTANCE_DIGEST_BYTES)
     return [
         hashlib.blake2b(part, key=key, digest_size=KEYED_DIGEST_BYTES).digest()
@@ -211,16 +216,18 @@ def _split_digest_pairs(digests: bytes) -> set[bytes]:
     return set(_split_digests(digests, 2 * KEYED_DIGEST_BYTES))
 
 
-def _public_parts_of_pairs(pairs: set[bytes]) -> set[bytes]:
+def _select_public_digests(pairs: set[bytes]) -> set[bytes]:
     return {pair[:KEYED_DIGEST_BYTES] for pair in pairs}
 
 
-def compute_missing_digests(most: int = 5) -> int:
+def compute_missing_gold_digests(most: int = 5) -> int:
     """Compute the digests of at most ``most`` versions of gold that have no digests
     under the current key. A version of gold that cannot be read is treated as a single
     instance. Return the number of versions whose digests were computed.
     """
-    known = GoldContent.objects.filter(key=_digest_key_and_name()[1]).values("gold")
+    known = GoldContent.objects.filter(key=_derive_digest_key_and_name()[1]).values(
+        "gold"
+    )
     golds = list(Gold.objects.exclude(pk__in=known).select_related("task")[:most])
     for gold in golds:
         whole = hashlib.sha256(gold.digest.encode()).digest()
@@ -238,8 +245,10 @@ def _read_gold_digests(gold: Gold) -> tuple[bytes, ...] | None:
         return None
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         try:
-            path = storage.local_copy(storage.gold, gold.file, Path(folder))
-            options = task_type.checked_options(gold.task.options)
+            path = storage.copy_to_local_folder(
+                storage.gold_file_storage, gold.file, Path(folder)
+            )
+            options = task_type.validate_options(gold.task.options)
             facts = {
                 "task_type": task_type.slug,
                 "options": options,
@@ -247,24 +256,32 @@ def _read_gold_digests(gold: Gold) -> tuple[bytes, ...] | None:
                 "reading": gold.reading_version,
             }
             with read_upload(
-                PACK_FUNCTION, path, facts, owner=None, limits=_background_limits()
+                GOLD_PACKING_FUNCTION,
+                path,
+                facts,
+                owner=None,
+                limits=_make_background_limits(),
             ) as done:
                 if done.result["problems"]:
                     return None
-                files = (packing.CONTENT, packing.HELD, packing.PAPERS)
+                files = (
+                    packing.INSTANCE_DIGESTS_FILE_NAME,
+                    packing.HELD_DIGESTS_FILE_NAME,
+                    packing.PAPER_DIGESTS_FILE_NAME,
+                )
                 return tuple(done.file(name).read_bytes() for name in files)
-        except (storage.FileMissing, OptionRefused, UploadUnreadable):
+        except (storage.StoredFileMissing, OptionRefused, UploadUnreadable):
             return None
 
 
-def _background_limits() -> ResourceLimits:
+def _make_background_limits() -> ResourceLimits:
     """Return the limits of organisers, with more wall-clock time. Nobody waits for the
     result, and gold that a busy machine cannot read in time would count as one instance.
     """
-    limits = limits_for_organisers()
-    return replace(limits, wall_seconds=WALL_TIME_FACTOR * limits.cpu_seconds)
+    limits = build_organiser_upload_limits()
+    return replace(limits, wall_seconds=WALL_TIME_PER_CPU_TIME * limits.cpu_seconds)
 
 
-def _digest_key_and_name() -> tuple[bytes, str]:
+def _derive_digest_key_and_name() -> tuple[bytes, str]:
     key = hashlib.sha256(b"content of gold, 2 " + settings.SECRET_KEY.encode()).digest()
     return key, hashlib.sha256(key).hexdigest()[:16]

@@ -24,19 +24,19 @@ from tasks.gold.secrecy import (
     NEVER_ENDING_EMBARGO,
     ContentKind,
     SplitSharingContent,
-    embargoes_of,
-    own_embargo_end,
-    with_embargoes,
+    compute_embargo_end_of_phase,
+    get_embargoes_of_phase,
+    load_phases_with_embargoes,
 )
 from tasks.models import Phase, Season
 
-MAX_REASON = 500
+MAX_REASON_CHARACTERS = 500
 #: The function has a dotted name, because modules of `tasks` must not import `scoring`.
 BUDGET_STATE_FUNCTION = "scoring.results.board.budget_limits.state_of"
-BUDGET_KIND = "budget"
+GOLD_BUDGET_KIND = "budget"
 #: Requests confirm an action by the form fields or query parameters in `CONFIRMATION_FIELDS`.
 CONFIRMATION_FIELDS = ("let_out_task", "let_out_reason")
-REHEARSED_FIELD = "rehearsed"
+DRY_RUN_FIELD = "rehearsed"
 CONTENT_KIND_LABELS = {
     ContentKind.INPUTS: gettext_lazy("the inputs"),
     ContentKind.OWN: gettext_lazy("teams' own scores"),
@@ -64,7 +64,7 @@ class EarlyDisclosure:
         facts = {
             "what": CONTENT_KIND_LABELS[self.kind],
             "phase": f"{self.phase.task}, {self.phase}",
-            "who": self.withholding_phases,
+            "who": self.withholding_phase_names,
         }
         said = _("%(what)s of %(phase)s")
         if self.kept_by:
@@ -82,12 +82,12 @@ class EarlyDisclosure:
         message = _("%(phase)s shows %(what)s also then, although %(who)s hides them.")
         facts = {
             "phase": f"{self.phase.task}, {self.phase}",
-            "who": self.withholding_phases,
+            "who": self.withholding_phase_names,
         }
         return message % {**facts, "what": CONTENT_KIND_LABELS[self.kind]}
 
     @property
-    def withholding_phases(self) -> str:
+    def withholding_phase_names(self) -> str:
         """Return the names of the phases in the same season that withhold the content.
         Phases of other seasons appear as “another season”.
         """
@@ -101,7 +101,9 @@ class EarlyDisclosure:
             if phase.pk != self.phase.pk
             and (
                 self.kind is ContentKind.GOLD
-                or own_embargo_end(phase, self.kind, self.at or timezone.now())
+                or compute_embargo_end_of_phase(
+                    phase, self.kind, self.at or timezone.now()
+                )
             )
         ]
         return join_names(list(dict.fromkeys(names)) or [_("another phase")])
@@ -126,7 +128,7 @@ class BudgetExcess:
     #: The history stores the description in English.
     describe: Callable[[], str]
     facts: Mapping[str, object]
-    kind: str = BUDGET_KIND
+    kind: str = GOLD_BUDGET_KIND
 
     @property
     def words(self) -> str:
@@ -138,7 +140,7 @@ class BudgetExcess:
         )
 
 
-class EmbargoBreach(refusals.Refused):
+class EmbargoBreach(refusals.ActionRefused):
     """An error about an action that would disclose content before the end of an embargo
     or beyond a budget. ``told`` lists the disclosures.
     """
@@ -176,7 +178,7 @@ class EmbargoBreach(refusals.Refused):
         }
 
 
-class UnequalPublicParts(refusals.Refused):
+class UnequalPublicParts(refusals.ActionRefused):
     """An error about a change that would move instances to the public part of a split
     although the instances are in the private part of another phase. Organisers cannot
     confirm a change that raises UnequalPublicParts.
@@ -196,7 +198,7 @@ def render_confirmation_page(
     """
     passed_over = (
         "csrfmiddlewaretoken",
-        REHEARSED_FIELD,
+        DRY_RUN_FIELD,
         *CONFIRMATION_FIELDS,
         *dict(stored),
     )
@@ -238,7 +240,9 @@ class ConfirmedDisclosure:
     reason: str
 
 
-_going_on: ContextVar[ConfirmedDisclosure | None] = ContextVar("going_on", default=None)
+_confirmed_disclosure: ContextVar[ConfirmedDisclosure | None] = ContextVar(
+    "going_on", default=None
+)
 
 
 @contextmanager
@@ -246,15 +250,15 @@ def confirm_disclosure(task: str, reason: str) -> Iterator[None]:
     """Permit the code in the block to disclose gold despite an embargo, as a confirmed
     action. ``task`` must be the name of the affected task, and a reason is required.
     """
-    token = _going_on.set(
-        ConfirmedDisclosure(task.strip(), reason.strip()[:MAX_REASON])
+    token = _confirmed_disclosure.set(
+        ConfirmedDisclosure(task.strip(), reason.strip()[:MAX_REASON_CHARACTERS])
         if task or reason
         else None
     )
     try:
         yield
     finally:
-        _going_on.reset(token)
+        _confirmed_disclosure.reset(token)
 
 
 @contextmanager
@@ -267,9 +271,9 @@ def refuse_early_disclosure(season: Season, *, by: User | None) -> Iterator[None
     different public parts.
     """
     budgets_of = import_string(BUDGET_STATE_FUNCTION)
-    before, budgets = _disclosure_state(season), budgets_of(season)
+    before, budgets = _compute_season_disclosures(season), budgets_of(season)
     yield
-    after = _disclosure_state(season)
+    after = _compute_season_disclosures(season)
     told = [early for key, early in after.clashes.items() if key not in before.clashes]
     for key, early in before.hidden.items():
         # A closed phase only withholds gold with a publication date of its own.
@@ -285,31 +289,31 @@ def refuse_early_disclosure(season: Season, *, by: User | None) -> Iterator[None
         for key, kept in before.clashes.items()
         if key in after.shown and key not in after.clashes
     ]
-    exceeded = budgets_of(season).newly_exceeded_budgets(budgets)
+    exceeded = budgets_of(season).find_newly_exceeded_budgets(budgets)
     record_confirmed_disclosures(season, [*told, *exceeded], by=by)
 
 
-def refuse_disclosure_to_participants(
+def refuse_disclosure_to_people(
     phase: Phase, people: Iterable[User], kinds: Iterable[ContentKind], *, by: User
 ) -> None:
     """Require a confirmation if any of the people is in a team of a running phase with
     this gold, and the phase withholds the given kinds of content. The caller must open
     a transaction. Raises EmbargoBreach.
     """
-    running = Phase.objects.on_gold_of(phase).filter(closes__gt=timezone.now())
+    running = Phase.objects.sharing_gold_with(phase).filter(closes__gt=timezone.now())
     teams = Membership.objects.filter(
         team__registrations__season__tasks__phases__in=running
     )
     if teams.filter(user__in=[person.pk for person in people]).exists():
         record_confirmed_disclosures(
-            phase.task.season, embargoed_disclosures(phase, kinds), by=by
+            phase.task.season, find_embargoed_disclosures(phase, kinds), by=by
         )
 
 
-def embargoed_disclosures(
+def find_embargoed_disclosures(
     phase: Phase, kinds: Iterable[ContentKind]
 ) -> list[EarlyDisclosure]:
-    known = embargoes_of(phase)
+    known = get_embargoes_of_phase(phase)
     return [
         EarlyDisclosure(phase, kind, free)
         for kind in kinds
@@ -325,7 +329,7 @@ def record_confirmed_disclosures(
     """
     if not told:
         return
-    refused, typed = EmbargoBreach(told), _going_on.get()
+    refused, typed = EmbargoBreach(told), _confirmed_disclosure.get()
     if typed is None or typed.task != refused.task or not typed.reason:
         raise refused
     for early in refused.too_early:
@@ -349,11 +353,13 @@ def record_confirmed_disclosures(
             "what": "; ".join(early.words for early in told),
             "reason": typed.reason,
         }
-    audit.record("let-out", actor=by, subject=told[0].phase, place=season, facts=facts)
+    audit.record_action(
+        "let-out", actor=by, subject=told[0].phase, place=season, facts=facts
+    )
 
 
 @dataclass(frozen=True)
-class _DisclosureState:
+class _SeasonDisclosures:
     """The contents that a season discloses and withholds. All keys are pairs of a phase
     and a kind of content. ``shown`` contains disclosed content, ``clashes`` contains
     content that is disclosed despite the embargo of another phase, and ``hidden``
@@ -365,42 +371,46 @@ class _DisclosureState:
     hidden: dict[tuple[int, ContentKind], EarlyDisclosure]
 
 
-def _disclosure_state(season: Season) -> _DisclosureState:
+def _compute_season_disclosures(season: Season) -> _SeasonDisclosures:
     now = timezone.now()
-    state = _DisclosureState({}, {}, {})
+    state = _SeasonDisclosures({}, {}, {})
     if not season.pk:
         return state
-    for phase in with_embargoes(
+    for phase in load_phases_with_embargoes(
         Phase.objects.filter(task__season=season).select_related("task__season")
     ):
         if not phase.task.season.is_public or phase.opens > now:
             continue
-        for kind, is_on in _disclosed_kinds(phase, now).items():
-            end = own_embargo_end(phase, kind, now)
+        for kind, is_on in _disclosed_content_kinds(phase, now).items():
+            end = compute_embargo_end_of_phase(phase, kind, now)
             if is_on and end is None:
                 state.shown[phase.pk, kind] = phase
             elif end is not None and end != NEVER_ENDING_EMBARGO:
                 state.hidden[phase.pk, kind] = EarlyDisclosure(phase, kind, end)
         state.clashes.update(
-            {(phase.pk, early.kind): early for early in embargo_clashes([phase])}
+            {(phase.pk, early.kind): early for early in find_embargo_clashes([phase])}
         )
     return state
 
 
-def embargo_clashes(phases: Iterable[Phase]) -> list[EarlyDisclosure]:
+def find_embargo_clashes(phases: Iterable[Phase]) -> list[EarlyDisclosure]:
     """Return the content that a phase shows now or when it opens, although another
     phase withholds the content for longer.
     """
     found, now = [], timezone.now()
-    for phase in with_embargoes(phases):
+    for phase in load_phases_with_embargoes(phases):
         at = max(now, phase.opens)
-        for kind, is_on in _disclosed_kinds(phase, now).items():
-            binding = embargoes_of(phase).binding(kind, at=at) if is_on else []
+        for kind, is_on in _disclosed_content_kinds(phase, now).items():
+            binding = (
+                get_embargoes_of_phase(phase).list_binding_embargoes(kind, at=at)
+                if is_on
+                else []
+            )
             # Claims of other seasons are left out, since only staff can end them.
             binding = [
                 (until, holder) for until, holder in binding if not holder.is_claim
             ]
-            if binding and own_embargo_end(phase, kind, at) is None:
+            if binding and compute_embargo_end_of_phase(phase, kind, at) is None:
                 latest = max(until for until, _holder in binding)
                 found.append(
                     EarlyDisclosure(
@@ -414,8 +424,8 @@ def embargo_clashes(phases: Iterable[Phase]) -> list[EarlyDisclosure]:
     return found
 
 
-def _disclosed_kinds(phase: Phase, now: dt.datetime) -> dict[ContentKind, bool]:
-    has_board = phase.shows_measures
+def _disclosed_content_kinds(phase: Phase, now: dt.datetime) -> dict[ContentKind, bool]:
+    has_board = phase.shows_board_scores_to_everyone
     return {
         ContentKind.OWN: phase.shows_scores,
         ContentKind.OTHERS: has_board,

@@ -25,41 +25,41 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit, refusals, storage
 from citeboard.core.confinement import (
     UploadUnreadable,
-    limits_for_organisers,
+    build_organiser_upload_limits,
     read_upload,
 )
 from citeboard.teams.models import User
 from tasks.delivery.webhooks.services import queue_webhook_event
 from tasks.gold import early, packing, publishing
-from tasks.gold.content import PACK_FUNCTION, store_gold_digests
+from tasks.gold.content import GOLD_PACKING_FUNCTION, store_gold_digests
 from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Task
 from tasks.models.seasons import increment_board_version
 from tasks.types import Index, InputRefused, Options, Problem, TaskType
-from tasks.types.base import DIGEST_RULE
-from tasks.types.digests import NONCE_BYTES, salted_digest
+from tasks.types.base import CURRENT_DIGEST_RULE
+from tasks.types.digests import NONCE_BYTES, compute_salted_digest
 from tasks.types.files import (
-    KIT,
-    NONCE_FILE,
-    READING_VERSION,
+    CURRENT_PARSING_RULES_VERSION,
+    NONCE_FILE_NAME,
+    STARTING_KIT_FOLDER,
     InputFile,
-    open_inputs,
-    open_kit,
+    open_files_of_all_inputs,
+    open_starting_kit_files,
 )
 from tasks.types.given_order import (
-    has_given_order,
-    ordered_index,
-    ordered_public,
+    has_secret_candidate_order,
+    reorder_candidates_of_index,
+    reorder_candidates_of_public_files,
 )
-from tasks.types.problems import from_values
+from tasks.types.problems import convert_dicts_to_problems
 
-#: This machine caches the files of the newest `MAX_CACHED_INDEXES` indexes.
-MAX_CACHED_INDEXES = 40
+#: This machine caches the files of the newest `MAX_CACHED_INSTANCE_INDEXES` indexes.
+MAX_CACHED_INSTANCE_INDEXES = 40
 #: A downloaded gold archive of more than `MAX_ARCHIVE_BYTES_IN_MEMORY` bytes is a temporary file.
 MAX_ARCHIVE_BYTES_IN_MEMORY = 8 << 20
 
 
-class EqualsCorrectedGold(refusals.Refused):
+class GoldEqualsCorrectedVersion(refusals.ActionRefused):
     """An error about new gold that equals an old version of the gold that a later
     version corrected. Organisers can still publish the corrected content again by an
     explicit request.
@@ -83,7 +83,7 @@ class StoredGold:
     instances: int
     columns: dict[str, Any]
     contents: tuple[bytes, ...]
-    reading: int = READING_VERSION
+    reading: int = CURRENT_PARSING_RULES_VERSION
     nonce: str = ""
 
 
@@ -92,7 +92,7 @@ def load_gold(
 ) -> tuple[Gold, bool]:
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
         gold = Gold.objects.filter(task=task, split=split).order_by("-number").first()
-        prepared = prepare_gold_like_version(
+        prepared = prepare_gold_by_rules_of_version(
             gold, task.task_type, paths, task.options, Path(folder)
         )
         nonce = packing.find_matching_nonce(paths, prepared.digest)
@@ -103,7 +103,7 @@ def load_gold(
         )
 
 
-def prepare_gold_like_version(
+def prepare_gold_by_rules_of_version(
     present: Gold | None,
     task_type: TaskType,
     paths: Sequence[Path],
@@ -115,14 +115,16 @@ def prepare_gold_like_version(
     If the content equals the version ``present``, the parsing rules of this version are
     used, otherwise the newest parsing rules. Raises InputRefused.
     """
-    kit = [file for path in paths for file in open_kit(path)]
-    if present is not None and present.reading_version < READING_VERSION:
-        files = open_inputs(paths, reading=present.reading_version)
+    kit = [file for path in paths for file in open_starting_kit_files(path)]
+    if present is not None and present.reading_version < CURRENT_PARSING_RULES_VERSION:
+        files = open_files_of_all_inputs(paths, reading=present.reading_version)
         with suppress(InputRefused):
             prepared = prepare_gold(task_type, files, options, folder, kit)
             if present.holds(prepared.digests):
                 return prepared
-    return prepare_gold(task_type, open_inputs(paths), options, folder, kit)
+    return prepare_gold(
+        task_type, open_files_of_all_inputs(paths), options, folder, kit
+    )
 
 
 def store_uploaded_gold(
@@ -131,7 +133,7 @@ def store_uploaded_gold(
     path: Path,
     filename: str,
     by: User | None,
-    reading: int = READING_VERSION,
+    reading: int = CURRENT_PARSING_RULES_VERSION,
     encoding: str = "",
 ) -> StoredGold:
     """Read an uploaded gold file in a sandboxed process and store the gold."""
@@ -156,7 +158,7 @@ def prepare_uploaded_gold(
     filename: str,
     by: User | None,
     *,
-    reading: int = READING_VERSION,
+    reading: int = CURRENT_PARSING_RULES_VERSION,
     encoding: str = "",
     inputs: int = 0,
 ) -> Iterator[PreparedGold]:
@@ -171,18 +173,18 @@ def prepare_uploaded_gold(
         "task_type": json.dumps(dict(chosen.declared.files))
         if chosen.declared
         else chosen.slug,
-        "options": chosen.checked_options(options),
+        "options": chosen.validate_options(options),
         "filename": filename,
         "reading": reading,
         "encoding": encoding,
         "inputs": inputs,
     }
-    limits = limits_for_organisers()
+    limits = build_organiser_upload_limits()
     try:
         with read_upload(
-            PACK_FUNCTION, path, arguments, owner=by, limits=limits
+            GOLD_PACKING_FUNCTION, path, arguments, owner=by, limits=limits
         ) as done:
-            if problems := from_values(done.result["problems"]):
+            if problems := convert_dicts_to_problems(done.result["problems"]):
                 raise InputRefused(problems)
             for name in packing.PACKED_FILE_NAMES:
                 done.file(name)
@@ -209,16 +211,25 @@ def store_prepared_gold(prepared: PreparedGold) -> StoredGold:
     # Names of files are visible in URLs, so an HMAC of the gold's digest is the name.
     named = salted_hmac("tasks.gold.files", prepared.digest, algorithm="sha256")
     digest = named.hexdigest()
-    stored = {"file": packing.GOLD, "index": packing.INDEX, "public": packing.PUBLIC}
+    stored = {
+        "file": packing.GOLD,
+        "index": packing.INDEX_FILE_NAME,
+        "public": packing.PUBLIC_ARCHIVE_NAME,
+    }
     place = f"{digest[:2]}/{digest}"
     columns: dict[str, Any] = {
-        column: _store_file(folder / name, place) for column, name in stored.items()
+        column: _store_gold_file(folder / name, place)
+        for column, name in stored.items()
     }
     kept = ("statistics", "findings", "trivial", "rows")
     columns |= {name: getattr(prepared, name) for name in kept}
     contents = tuple(
         (folder / name).read_bytes()
-        for name in (packing.CONTENT, packing.HELD, packing.PAPERS)
+        for name in (
+            packing.INSTANCE_DIGESTS_FILE_NAME,
+            packing.HELD_DIGESTS_FILE_NAME,
+            packing.PAPER_DIGESTS_FILE_NAME,
+        )
     )
     return StoredGold(
         digests=prepared.digests,
@@ -254,22 +265,22 @@ def record_gold_version(
                 and present.reading_version == kept.reading
             ):
                 key = present.nonce, present.reading_version
-                columns = kept.columns | _store_in_secret_order(
+                columns = kept.columns | _store_candidates_in_secret_order(
                     task, kept.columns, *key
                 )
                 Gold.objects.filter(pk=present.pk).update(**columns)
                 present.refresh_from_db()
                 store_gold_digests(present, *kept.contents)
-            elif columns := _store_with_new_kit(kept, present):
+            elif columns := _store_archives_with_new_kit(kept, present):
                 Gold.objects.filter(pk=present.pk).update(**columns)
                 present.refresh_from_db()
             return present, False
         earlier = next((gold for gold in versions if gold.holds(kept.digests)), None)
         if earlier is not None and not (again or anew):
-            raise EqualsCorrectedGold(earlier)
+            raise GoldEqualsCorrectedVersion(earlier)
         number = present.number + 1 if present else 1
         facts = {
-            **_public_key_fields(task.season_id, kept),
+            **_make_public_digest_fields(task.season_id, kept),
             "digests": kept.digests,
             "reading_version": kept.reading,
             "instances": kept.instances,
@@ -277,62 +288,69 @@ def record_gold_version(
             **kept.columns,
         }
         key = facts["nonce"], facts["reading_version"]
-        facts |= _store_in_secret_order(task, facts, *key)
+        facts |= _store_candidates_in_secret_order(task, facts, *key)
         new = Gold.objects.create(task=task, split=split, number=number, **facts)
         store_gold_digests(new, *kept.contents)
         for phase in Phase.objects.filter(task=task, split=split).order_by("pk"):
             increment_board_version(phase.pk)
         named = {"task": task.slug, "split": split, "version": new.number}
         queue_webhook_event("gold-published", f"gold-{new.pk}", task.season_id, **named)
-        publishing.note_publications_on_commit()
+        publishing.compare_publications_on_commit()
     return new, True
 
 
-def _store_in_secret_order(
+def _store_candidates_in_secret_order(
     task: Task, columns: Mapping[str, Any], nonce: str, reading: int
 ) -> dict[str, str]:
     """Store the index and the public inputs again with candidates in an order that the
     secret nonce of the gold determines. Return the names of the stored files.
     """
     task_type = task.task_type
-    if not has_given_order(task_type, nonce, reading):
+    if not has_secret_candidate_order(task_type, nonce, reading):
         return {}
     with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
-        index, public = Path(folder) / packing.INDEX, Path(folder) / packing.PUBLIC
-        with storage.gold.open(columns["index"], "rb") as stored:
-            ordered = ordered_index(json.load(stored), nonce)
+        index, public = (
+            Path(folder) / packing.INDEX_FILE_NAME,
+            Path(folder) / packing.PUBLIC_ARCHIVE_NAME,
+        )
+        with storage.gold_file_storage.open(columns["index"], "rb") as stored:
+            ordered = reorder_candidates_of_index(json.load(stored), nonce)
         text = json.dumps(ordered, ensure_ascii=False, separators=(",", ":"))
         index.write_text(text, encoding="utf-8")
         with (
-            storage.gold.open(columns["public"], "rb") as stored,
+            storage.gold_file_storage.open(columns["public"], "rb") as stored,
             zipfile.ZipFile(stored) as archive,
         ):
             names = archive.namelist()
-            kit = [name for name in names if name.startswith(f"{KIT}/")]
+            kit = [name for name in names if name.startswith(f"{STARTING_KIT_FOLDER}/")]
             given = [(name, archive.read(name)) for name in names if name not in kit]
-            packing.write_archive(
+            packing.write_zip_archive(
                 public,
                 [
                     *(
                         (name, partial(io.BytesIO, content))
-                        for name, content in ordered_public(task_type, given, nonce)
+                        for name, content in reorder_candidates_of_public_files(
+                            task_type, given, nonce
+                        )
                     ),
                     *((name, partial(archive.open, name)) for name in kit),
                 ],
             )
         place = columns["file"].rpartition("/")[0]
         return {
-            "index": _store_file(index, place),
-            "public": _store_file(public, place),
+            "index": _store_gold_file(index, place),
+            "public": _store_gold_file(public, place),
         }
 
 
-def _store_with_new_kit(kept: StoredGold, present: Gold) -> dict[str, str]:
+def _store_archives_with_new_kit(kept: StoredGold, present: Gold) -> dict[str, str]:
     """Store the archives of a version again with the additional files for participants
     from ``kept``. The gold of ``kept`` has the same content in another order. Return
     the names of the stored files. Raises InputRefused.
     """
-    if _read_kit_checksums(kept.columns["public"]) == kit_checksums_of(present):
+    if _read_kit_checksums(kept.columns["public"]) == read_kit_checksums_of_gold(
+        present
+    ):
         return {}
     place = present.file.rpartition("/")[0]
     columns = {}
@@ -340,23 +358,32 @@ def _store_with_new_kit(kept: StoredGold, present: Gold) -> dict[str, str]:
         tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder,
         _open_stored_files(kept.columns["public"]) as given,
     ):
-        kit = [file for file in given if file.name.startswith(f"{KIT}/")]
-        for column, base in (("file", packing.GOLD), ("public", packing.PUBLIC)):
+        kit = [
+            file for file in given if file.name.startswith(f"{STARTING_KIT_FOLDER}/")
+        ]
+        for column, base in (
+            ("file", packing.GOLD),
+            ("public", packing.PUBLIC_ARCHIVE_NAME),
+        ):
             path = Path(folder) / base
             with _open_stored_files(getattr(present, column)) as stored:
-                own = [file for file in stored if not file.name.startswith(f"{KIT}/")]
+                own = [
+                    file
+                    for file in stored
+                    if not file.name.startswith(f"{STARTING_KIT_FOLDER}/")
+                ]
                 if column == "file":
                     packing.refuse_unsafe_kit(kit, own, Path(folder))
                 files = [(file.name, file.open) for file in (*own, *kit)]
-                packing.write_archive(path, files)
-            columns[column] = _store_file(path, place)
+                packing.write_zip_archive(path, files)
+            columns[column] = _store_gold_file(path, place)
     return columns
 
 
 @contextmanager
 def _open_stored_files(name: str) -> Iterator[list[InputFile]]:
     with (
-        storage.gold.open(name, "rb") as stored,
+        storage.gold_file_storage.open(name, "rb") as stored,
         zipfile.ZipFile(stored) as archive,
     ):
         yield [
@@ -365,7 +392,7 @@ def _open_stored_files(name: str) -> Iterator[list[InputFile]]:
         ]
 
 
-def kit_checksums_of(gold: Gold) -> dict[str, tuple[int, int]]:
+def read_kit_checksums_of_gold(gold: Gold) -> dict[str, tuple[int, int]]:
     """Return the size and checksum of each additional file for participants, by file
     name.
 
@@ -377,7 +404,7 @@ def kit_checksums_of(gold: Gold) -> dict[str, tuple[int, int]]:
 def _read_kit_checksums(name: str) -> dict[str, tuple[int, int]]:
     try:
         with (
-            storage.gold.open(name, "rb") as stored,
+            storage.gold_file_storage.open(name, "rb") as stored,
             zipfile.ZipFile(stored) as archive,
         ):
             members = archive.infolist()
@@ -386,37 +413,44 @@ def _read_kit_checksums(name: str) -> dict[str, tuple[int, int]]:
     return {
         member.filename: (member.file_size, member.CRC)
         for member in members
-        if member.filename.startswith(f"{KIT}/")
+        if member.filename.startswith(f"{STARTING_KIT_FOLDER}/")
     }
 
 
 @lru_cache(maxsize=256)
-def _has_kit(name: str) -> bool:
+def _has_archive_starting_kit(name: str) -> bool:
     with (
-        storage.gold.open(name, "rb") as stored,
+        storage.gold_file_storage.open(name, "rb") as stored,
         zipfile.ZipFile(stored) as archive,
     ):
-        return any(inside.startswith(f"{KIT}/") for inside in archive.namelist())
+        return any(
+            inside.startswith(f"{STARTING_KIT_FOLDER}/")
+            for inside in archive.namelist()
+        )
 
 
-def has_kit(gold: Gold) -> bool:
+def has_starting_kit(gold: Gold) -> bool:
     """Return True if the archive of the inputs also contains additional files for
     participants. Return False if the archive is missing or damaged.
     """
     try:
-        return _has_kit(gold.public)
+        return _has_archive_starting_kit(gold.public)
     except (OSError, zipfile.BadZipFile):
         return False
 
 
-def open_inputs_without_kit(gold: Gold) -> IO[bytes]:
+def open_public_inputs_without_kit(gold: Gold) -> IO[bytes]:
     """Return the archive of the inputs without the additional files. Command-line
     clients of release 0.3.0 would treat additional files as inputs.
     """
     archive = tempfile.NamedTemporaryFile(prefix="citeboard-inputs-")  # noqa: SIM115  (the caller closes it)
     with _open_stored_files(gold.public) as files:
-        own = [file for file in files if not file.name.startswith(f"{KIT}/")]
-        packing.write_archive(
+        own = [
+            file
+            for file in files
+            if not file.name.startswith(f"{STARTING_KIT_FOLDER}/")
+        ]
+        packing.write_zip_archive(
             Path(archive.name), [(file.name, file.open) for file in own]
         )
     return cast("IO[bytes]", archive)
@@ -428,15 +462,15 @@ def record_kit_change(
     """Record in the history of the season that the additional files of a version were
     changed.
     """
-    kit = kit_checksums_of(gold)
+    kit = read_kit_checksums_of_gold(gold)
     if kit == before:
         return
     facts = {"version": gold.number, "task": gold.task, "files": len(kit)}
     place = gold.task.season
-    audit.record("kit-changed", actor=by, subject=gold, place=place, facts=facts)
+    audit.record_action("kit-changed", actor=by, subject=gold, place=place, facts=facts)
 
 
-def _public_key_fields(season: int, kept: StoredGold) -> dict[str, Any]:
+def _make_public_digest_fields(season: int, kept: StoredGold) -> dict[str, Any]:
     """Return the public key (digest) of a new version of gold. Versions with equal
     content in one season have the same public key.
 
@@ -449,8 +483,8 @@ def _public_key_fields(season: int, kept: StoredGold) -> dict[str, Any]:
         names = ("digest", "digest_rule", "nonce")
         return {name: getattr(same, name) for name in names}
     nonce = kept.nonce or secrets.token_hex(NONCE_BYTES)
-    digest = salted_digest(kept.digests[str(DIGEST_RULE)], nonce)
-    return {"digest": digest, "digest_rule": DIGEST_RULE, "nonce": nonce}
+    digest = compute_salted_digest(kept.digests[str(CURRENT_DIGEST_RULE)], nonce)
+    return {"digest": digest, "digest_rule": CURRENT_DIGEST_RULE, "nonce": nonce}
 
 
 def open_gold_archive(gold: Gold) -> IO[bytes]:
@@ -458,23 +492,23 @@ def open_gold_archive(gold: Gold) -> IO[bytes]:
     the user may see the gold and the nonce.
     """
     archive = tempfile.SpooledTemporaryFile(MAX_ARCHIVE_BYTES_IN_MEMORY)  # noqa: SIM115  (the caller closes it)
-    with storage.gold.open(gold.file) as stored:
+    with storage.gold_file_storage.open(gold.file) as stored:
         shutil.copyfileobj(stored, archive)
     if gold.nonce:
         with zipfile.ZipFile(archive, "a") as packed:
-            member = zipfile.ZipInfo(NONCE_FILE, packing.ZIP_EPOCH)
+            member = zipfile.ZipInfo(NONCE_FILE_NAME, packing.ZIP_EPOCH)
             member.external_attr = packing.REGULAR_FILE_ATTRIBUTES
             packed.writestr(member, f"{gold.nonce}\n{gold.salted_digest}\n")
     archive.seek(0)
     return archive
 
 
-def gold_change(before: Gold | None, after: Gold) -> audit.Change:
+def make_gold_digest_change(before: Gold | None, after: Gold) -> audit.SettingChange:
     key = f"tasks.{after.task.slug}.gold.{after.split}"
-    return audit.Change(key, before.digest if before else None, after.digest)
+    return audit.SettingChange(key, before.digest if before else None, after.digest)
 
 
-def instance_index_of(gold: Gold) -> Index:
+def load_instance_index_of_gold(gold: Gold) -> Index:
     """Return the gold's index of instances that validates uploaded runs. All callers
     share the index and must not change the index.
     """
@@ -483,36 +517,38 @@ def instance_index_of(gold: Gold) -> Index:
 
 @lru_cache(maxsize=8)
 def _read_instance_index(name: str) -> Index:
-    with storage.gold.open(name, "rb") as stored:
+    with storage.gold_file_storage.open(name, "rb") as stored:
         index: Index = json.load(stored)
     return index
 
 
-def cached_index_path(gold: Gold) -> Path:
+def get_cached_index_path(gold: Gold) -> Path:
     folder: Path = settings.DATA_DIR / "checks" / "indexes"
     path = folder / f"{hashlib.sha256(gold.index.encode()).hexdigest()[:32]}.json"
     if path.exists():
         return path
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as draft:
-        storage.local_copy(storage.gold, gold.index, Path(draft)).rename(path)
+        storage.copy_to_local_folder(
+            storage.gold_file_storage, gold.index, Path(draft)
+        ).rename(path)
     for old in sorted(folder.glob("*.json"), key=lambda copy: copy.stat().st_mtime)[
-        :-MAX_CACHED_INDEXES
+        :-MAX_CACHED_INSTANCE_INDEXES
     ]:
         old.unlink(missing_ok=True)
     return path
 
 
-def _store_file(path: Path, folder: str) -> str:
+def _store_gold_file(path: Path, folder: str) -> str:
     with path.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     name = f"{folder}/{path.stem}-{digest[:16]}{path.suffix}"
-    if storage.gold.exists(name):
-        if storage.gold.size(name) == path.stat().st_size:
+    if storage.gold_file_storage.exists(name):
+        if storage.gold_file_storage.size(name) == path.stat().st_size:
             return name
-        storage.gold.delete(name)
+        storage.gold_file_storage.delete(name)
     with path.open("rb") as content:
-        return storage.gold.save(name, File(content))
+        return storage.gold_file_storage.save(name, File(content))
 
 
 def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
@@ -524,8 +560,10 @@ def seal_gold(*, gold: Gold, reason: str, by: User) -> Gold:
         if sealed.sealed_at is not None:
             return sealed
         prefix = f"tasks.{sealed.task.slug}.gold.{sealed.split}."
-        changes = audit.set_fields(sealed, {"sealed_at": timezone.now()}, prefix)
-        _record_in_history("gold-sealed", sealed, reason, by, changes)
+        changes = audit.update_row_and_list_changes(
+            sealed, {"sealed_at": timezone.now()}, prefix
+        )
+        _record_gold_change("gold-sealed", sealed, reason, by, changes)
     return sealed
 
 
@@ -542,33 +580,33 @@ def delete_gold(*, gold: Gold, reason: str, by: User) -> Gold:
                 not of_split.filter(number__gt=deleted.number).exists()
                 and phases.exists()
             ):
-                raise refusals.Refused(
+                raise refusals.ActionRefused(
                     _("phases are scored by v%(number)s") % {"number": deleted.number}
                 )
             try:
                 Gold.objects.filter(pk=deleted.pk).delete()
             except ProtectedError as counting:
                 message = _("runs were scored with v%(number)s; seal it instead")
-                raise refusals.Refused(
+                raise refusals.ActionRefused(
                     message % {"number": deleted.number}
                 ) from counting
-        _record_in_history("gold-deleted", deleted, reason, by)
+        _record_gold_change("gold-deleted", deleted, reason, by)
     return deleted
 
 
 def _lock_gold_for_change(gold: Gold, reason: str) -> Gold:
     if not reason.strip():
-        raise refusals.Refused(_("say why"))
+        raise refusals.ActionRefused(_("say why"))
     Task.objects.select_for_update().get(pk=gold.task_id)
     return Gold.objects.select_related("task__season").get(pk=gold.pk)
 
 
-def _record_in_history(
+def _record_gold_change(
     key: str,
     gold: Gold,
     reason: str,
     by: User,
-    changes: list[audit.Change] | None = None,
+    changes: list[audit.SettingChange] | None = None,
 ) -> None:
     for phase in Phase.objects.filter(task=gold.task_id, split=gold.split).order_by(
         "pk"
@@ -579,7 +617,7 @@ def _record_in_history(
         "task": f"{gold.task}, {gold.split}",
         "reason": reason.strip(),
     }
-    audit.record(
+    audit.record_action(
         key,
         actor=by,
         subject=gold,

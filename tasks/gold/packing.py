@@ -23,7 +23,7 @@ from tasks.gold.kits import (
     MAX_ARCHIVE_DEPTH,
     ArchiveUnreadable,
     KitFileReader,
-    content_digest_of,
+    compute_normalised_content_digest,
 )
 from tasks.types import (
     Index,
@@ -35,22 +35,22 @@ from tasks.types import (
     problems,
     task_type,
 )
-from tasks.types.digests import is_nonce, salted_digest
+from tasks.types.digests import compute_salted_digest, is_valid_nonce
 from tasks.types.files import (
-    KIT,
-    NONCE_FILE,
-    READING_VERSION,
+    CURRENT_PARSING_RULES_VERSION,
+    NONCE_FILE_NAME,
+    STARTING_KIT_FOLDER,
+    ArchiveLimits,
     InputFile,
-    Limits,
-    is_in_kit,
-    open_input,
-    open_kit,
+    is_in_starting_kit,
+    open_input_files,
+    open_starting_kit_files,
 )
-from tasks.types.references import referenced
+from tasks.types.references import import_referenced_object
 
-#: The file `CONTENT` has digests of the public part and of the whole of each instance.
-#: The file `HELD` has digests of all content of the gold files, scored or not.
-#: The file `PAPERS` has digests of the names of resampling units, such as papers.
+#: The file `INSTANCE_DIGESTS_FILE_NAME` has digests of the public part and of the whole of each instance.
+#: The file `HELD_DIGESTS_FILE_NAME` has digests of all content of the gold files, scored or not.
+#: The file `PAPER_DIGESTS_FILE_NAME` has digests of the names of resampling units, such as papers.
 PACKED_FILE_NAMES = (
     "gold.zip",
     "index.json",
@@ -59,25 +59,32 @@ PACKED_FILE_NAMES = (
     "held.bin",
     "papers.bin",
 )
-GOLD, INDEX, PUBLIC, CONTENT, HELD, PAPERS = PACKED_FILE_NAMES
-#: Participants get at most MAX_KIT_FILES additional files with MAX_KIT bytes.
-MAX_KIT_FILES, MAX_KIT = 1_000, 256 << 20
+(
+    GOLD,
+    INDEX_FILE_NAME,
+    PUBLIC_ARCHIVE_NAME,
+    INSTANCE_DIGESTS_FILE_NAME,
+    HELD_DIGESTS_FILE_NAME,
+    PAPER_DIGESTS_FILE_NAME,
+) = PACKED_FILE_NAMES
+#: Participants get at most MAX_KIT_FILES additional files with MAX_KIT_BYTES bytes.
+MAX_KIT_FILES, MAX_KIT_BYTES = 1_000, 256 << 20
 #: Only the first MAX_NONCE_FILE_BYTES bytes of a file with a nonce are read.
 MAX_NONCE_FILE_BYTES = 200
 #: `INSTANCE_DIGEST_BYTES` is the length in bytes of a digest of an instance's part.
 INSTANCE_DIGEST_BYTES = 16
-Finding = dict[str, Any]
+AnomalyFindingJson = dict[str, Any]
 #: The scorer of trivial runs has a dotted name, as `tasks` must not import `scoring`.
 TRIVIAL_REPORT_FUNCTION = "scoring.offline.trivial:report_on_sampled_split"
-#: Quotes have at most MAX_QUOTE characters, and findings name MAX_NAMED instances.
-MAX_QUOTE, MAX_NAMED = 80, 5
+#: Quotes have at most MAX_QUOTE_CHARACTERS characters, and findings name MAX_NAMES_PER_FINDING instances.
+MAX_QUOTE_CHARACTERS, MAX_NAMES_PER_FINDING = 80, 5
 #: At most MAX_INSTANCES_CHECKED instances are checked, since their digests stay in memory.
 MAX_INSTANCES_CHECKED = 200_000
 #: A label with fewer than ``FEW`` instances is reported.
-#: Gold with more than ``MAX_LABELS`` different labels has texts instead of labels.
-FEW, MAX_LABELS = 5, 50
+#: Gold with more than ``MAX_LABELS_CHECKED`` different labels has texts instead of labels.
+MIN_INSTANCES_PER_LABEL, MAX_LABELS_CHECKED = 5, 50
 #: A finding is reported if a public field contains the answer of half the instances.
-MIN_SHARE_OF_SHOWN_ANSWERS = 0.5
+MIN_SHARE_OF_ANSWERS_IN_INPUTS = 0.5
 _INVISIBLE_CHARACTER = re.compile(
     r"^\s|\s$|[\x00-\x1f\x7f\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]"
 )
@@ -90,21 +97,21 @@ class PreparedGold:
     digests: dict[str, str]
     instances: int
     statistics: list[dict[str, Any]]
-    findings: list[Finding]
+    findings: list[AnomalyFindingJson]
     trivial: dict[str, Any]
     #: `rows` is the number of rows, objects or lines in the files, or None if unknown.
     rows: int | None = None
     #: `reading` is the version of the parsing rules under which the gold was read.
-    reading: int = READING_VERSION
+    reading: int = CURRENT_PARSING_RULES_VERSION
     #: `nonce` is from an exported archive with the same gold, or empty.
     nonce: str = ""
 
     @property
     def digest(self) -> str:
-        return self.digests[str(base.DIGEST_RULE)]
+        return self.digests[str(base.CURRENT_DIGEST_RULE)]
 
     def load_instance_index(self) -> Index:
-        index: Index = json.loads((self.folder / INDEX).read_bytes())
+        index: Index = json.loads((self.folder / INDEX_FILE_NAME).read_bytes())
         return index
 
 
@@ -117,33 +124,36 @@ def find_matching_nonce(paths: Iterable[Path], digest: str) -> str:
     """
     for path in paths:
         nonce, _, public = _read_nonce_text(path).partition("\n")
-        if is_nonce(nonce) and salted_digest(digest, nonce) == public.strip():
+        if (
+            is_valid_nonce(nonce)
+            and compute_salted_digest(digest, nonce) == public.strip()
+        ):
             return nonce
     return ""
 
 
 def _read_nonce_text(path: Path) -> str:
     if path.is_dir():
-        file = path / NONCE_FILE
+        file = path / NONCE_FILE_NAME
         content = file.read_bytes()[:MAX_NONCE_FILE_BYTES] if file.is_file() else b""
     elif zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
-            if NONCE_FILE not in archive.namelist():
+            if NONCE_FILE_NAME not in archive.namelist():
                 return ""
-            with archive.open(NONCE_FILE) as member:
+            with archive.open(NONCE_FILE_NAME) as member:
                 content = member.read(MAX_NONCE_FILE_BYTES)
     else:
         return ""
     return content.decode("ascii", "replace")
 
 
-def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
+def pack_gold_in_sandbox(facts: Mapping[str, Any]) -> dict[str, Any]:
     """Pack gold in a sandboxed process. If the gold has no fatal problem, the packed
     files are written to the working folder.
     """
     chosen, name = task_type(facts["task_type"]), facts["filename"]
     try:
-        opened = _open_upload(name, int(facts.get("inputs", 0)))
+        opened = _open_gold_upload(name, int(facts.get("inputs", 0)))
         encoding = facts.get("encoding", "")
         files = [
             replace(file, reading=facts["reading"], encoding=encoding)
@@ -153,31 +163,31 @@ def pack(facts: Mapping[str, Any]) -> dict[str, Any]:
         nonce = find_matching_nonce(opened.with_nonces, prepared.digest)
         prepared = replace(prepared, nonce=nonce)
     except InputRefused as refused:
-        return {"problems": problems.as_values(refused.problems)}
+        return {"problems": problems.convert_problems_to_dicts(refused.problems)}
     return {
         name: value for name, value in vars(prepared).items() if name != "folder"
     } | {"problems": []}
 
 
 @dataclass(frozen=True)
-class _OpenedUpload:
+class _OpenedGoldUpload:
     files: list[InputFile]
     with_nonces: list[Path]
     kit: list[InputFile] = field(default_factory=list)
 
 
-def _open_upload(shown: str, inputs: int) -> _OpenedUpload:
+def _open_gold_upload(shown: str, inputs: int) -> _OpenedGoldUpload:
     if not inputs:
         upload = Path(UPLOAD_FILE_NAME)
-        kit = open_kit(upload, shown=shown)
-        return _OpenedUpload(open_input(upload, shown=shown), [upload], kit)
-    opened = _OpenedUpload([], [])
-    limits = Limits(nested=tuple(map(str, range(inputs))))
-    for file in open_input(Path(UPLOAD_FILE_NAME), shown=shown, limits=limits):
+        kit = open_starting_kit_files(upload, shown=shown)
+        return _OpenedGoldUpload(open_input_files(upload, shown=shown), [upload], kit)
+    opened = _OpenedGoldUpload([], [])
+    limits = ArchiveLimits(nested=tuple(map(str, range(inputs))))
+    for file in open_input_files(Path(UPLOAD_FILE_NAME), shown=shown, limits=limits):
         number, _, name = file.name.partition("/")
         parts = PurePosixPath(name).parts
-        is_nonce_file = parts[1:] == (NONCE_FILE,)
-        if is_in_kit(PurePosixPath(*parts[1:])):
+        is_nonce_file = parts[1:] == (NONCE_FILE_NAME,)
+        if is_in_starting_kit(PurePosixPath(*parts[1:])):
             opened.kit.append(replace(file, name="/".join(parts[1:])))
             continue
         if not is_nonce_file and (len(parts) > 1 or not name.endswith(".zip")):
@@ -185,15 +195,15 @@ def _open_upload(shown: str, inputs: int) -> _OpenedUpload:
             continue
         place = Path(f"input-{number}")
         place.mkdir(exist_ok=True)
-        copy = place / (NONCE_FILE if is_nonce_file else UPLOAD_FILE_NAME)
+        copy = place / (NONCE_FILE_NAME if is_nonce_file else UPLOAD_FILE_NAME)
         with copy.open("wb") as target:
-            target.writelines(file.chunks())
+            target.writelines(file.iterate_raw_chunks())
         if is_nonce_file:
             opened.with_nonces.append(place)
         else:
             opened.with_nonces.append(copy)
-            opened.files.extend(open_input(copy, shown=file.shown))
-            opened.kit.extend(open_kit(copy, shown=file.shown))
+            opened.files.extend(open_input_files(copy, shown=file.shown))
+            opened.kit.extend(open_starting_kit_files(copy, shown=file.shown))
     return opened
 
 
@@ -207,24 +217,26 @@ def prepare_gold(
     """Write the packed files of gold into ``folder``. Participants get the additional
     files in ``kit`` unchanged. Raises InputRefused.
     """
-    checked = task_type.checked_options(options)
+    checked = task_type.validate_options(options)
     split = task_type.gold_of(files, checked)
     members = [file for file in files if task_type.is_gold_file(file.name)]
-    _refuse_shared_names([*members, *kit])
+    _refuse_duplicate_file_names([*members, *kit])
     refuse_unsafe_kit(kit, members, folder)
-    odd = AnomalyFindings()
-    odd.name(iterate_keys(split.index))
+    odd = AnomalyCollector()
+    odd.name(iterate_keys_in_json(split.index))
     contents = (
         task_type.contents(members, split)
         if task_type.contents
         else [(split.digest, split.digest)]
     )
-    scored = b"".join(_content_digests(contents, odd))
+    scored = b"".join(_iterate_content_digests(contents, odd))
     also_held = b"".join(
-        _content_digests(task_type.also_holds(members) if task_type.also_holds else ())
+        _iterate_content_digests(
+            task_type.also_holds(members) if task_type.also_holds else ()
+        )
     )
     units = (
-        list(_resampling_units(task_type, split, checked))
+        list(_iterate_units_of_instances(task_type, split, checked))
         if split.instances <= MAX_INSTANCES_CHECKED
         else []
     )
@@ -232,27 +244,27 @@ def prepare_gold(
     if task_type.unreachable:
         odd.unreachable(task_type.unreachable(members, split))
     given = [(file.name, file.open) for file in kit]
-    packed_gold = [(file.name, _file_opener(file)) for file in members]
-    write_archive(folder / GOLD, [*packed_gold, *given])
+    packed_gold = [(file.name, _make_file_opener(file)) for file in members]
+    write_zip_archive(folder / GOLD, [*packed_gold, *given])
     index = json.dumps(
         split.index, ensure_ascii=False, allow_nan=False, separators=(",", ":")
     )
-    (folder / INDEX).write_text(index, encoding="utf-8")
-    (folder / CONTENT).write_bytes(scored)
-    (folder / HELD).write_bytes(scored + also_held)
+    (folder / INDEX_FILE_NAME).write_text(index, encoding="utf-8")
+    (folder / INSTANCE_DIGESTS_FILE_NAME).write_bytes(scored)
+    (folder / HELD_DIGESTS_FILE_NAME).write_bytes(scored + also_held)
     papers = sorted({unit for unit, name in units if unit != name})
-    (folder / PAPERS).write_bytes(
+    (folder / PAPER_DIGESTS_FILE_NAME).write_bytes(
         b"".join(
-            sha256(_canonical_json(paper)).digest()[:INSTANCE_DIGEST_BYTES]
+            sha256(_encode_canonical_json(paper)).digest()[:INSTANCE_DIGEST_BYTES]
             for paper in papers
         )
     )
     public = task_type.public_files(files, checked)
-    write_archive(
-        folder / PUBLIC,
+    write_zip_archive(
+        folder / PUBLIC_ARCHIVE_NAME,
         [*((name, partial(io.BytesIO, content)) for name, content in public), *given],
     )
-    again = open_input(folder / GOLD, shown=GOLD, reading=split.reading)
+    again = open_input_files(folder / GOLD, shown=GOLD, reading=split.reading)
     packed = task_type.gold_of(again, checked)
     if packed.digest != split.digest:
         words = f"the gold reads otherwise once it is packed: {packed.instances} instances where the files "
@@ -267,7 +279,9 @@ def prepare_gold(
         )
     statistics = task_type.statistics(split) if task_type.statistics else []
     facts: dict[str, Any] = {
-        "digests": {str(rule): digest for rule, digest in split.digests.items()},
+        "digests": {
+            str(rule): digest for rule, digest in split.digests_by_rule.items()
+        },
         "instances": split.instances,
         "rows": split.rows,
         "reading": split.reading,
@@ -285,9 +299,9 @@ def _find_anomalies_and_trivial_scores(
     files: Sequence[InputFile],
     split: Split,
     options: Mapping[str, str],
-) -> tuple[list[Finding], dict[str, Any]]:
-    report: Callable[..., tuple[list[Finding], dict[str, Any]]] = referenced(
-        TRIVIAL_REPORT_FUNCTION
+) -> tuple[list[AnomalyFindingJson], dict[str, Any]]:
+    report: Callable[..., tuple[list[AnomalyFindingJson], dict[str, Any]]] = (
+        import_referenced_object(TRIVIAL_REPORT_FUNCTION)
     )
     try:
         return report(task_type, files, split, options)
@@ -295,11 +309,11 @@ def _find_anomalies_and_trivial_scores(
         return [{"kind": "untried", "count": 1, "names": [type(fault).__name__]}], {}
 
 
-def _file_opener(file: InputFile) -> Callable[[], IO[bytes]]:
+def _make_file_opener(file: InputFile) -> Callable[[], IO[bytes]]:
     return partial(io.BytesIO, file.read()) if file.encoding else file.open
 
 
-def _resampling_units(
+def _iterate_units_of_instances(
     task_type: TaskType, split: Split, options: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yield pairs of a resampling unit and an instance of the unit. Raises
@@ -314,12 +328,12 @@ def _resampling_units(
         yield unit if isinstance(unit, str) else unit[0], name
 
 
-def _content_digests(
-    contents: Iterable[tuple[Any, Any]], odd: "AnomalyFindings | None" = None
+def _iterate_content_digests(
+    contents: Iterable[tuple[Any, Any]], odd: "AnomalyCollector | None" = None
 ) -> Iterator[bytes]:
     for shown, secret in contents:
-        of_shown = sha256(_canonical_json(shown)).digest()
-        of_all = sha256(of_shown + _canonical_json(secret)).digest()
+        of_shown = sha256(_encode_canonical_json(shown)).digest()
+        of_all = sha256(of_shown + _encode_canonical_json(secret)).digest()
         if odd:
             odd.note(
                 shown,
@@ -330,7 +344,7 @@ def _content_digests(
         yield of_shown[:INSTANCE_DIGEST_BYTES] + of_all[:INSTANCE_DIGEST_BYTES]
 
 
-def _canonical_json(value: Any) -> bytes:
+def _encode_canonical_json(value: Any) -> bytes:
     """Return the value as JSON text, in lower case and with normalised white space and
     Unicode forms.
     """
@@ -341,7 +355,7 @@ def _canonical_json(value: Any) -> bytes:
     )
 
 
-def _refuse_shared_names(files: Sequence[InputFile]) -> None:
+def _refuse_duplicate_file_names(files: Sequence[InputFile]) -> None:
     counts = Counter(file.name for file in files)
     shared = [
         Problem(
@@ -366,31 +380,41 @@ def refuse_unsafe_kit(
     """
     if len(kit) > MAX_KIT_FILES:
         message, expected = f"{len(kit):,} files", f"at most {MAX_KIT_FILES:,}"
-        raise InputRefused([Problem(file=KIT, message=message, expected=expected)])
+        raise InputRefused(
+            [Problem(file=STARTING_KIT_FOLDER, message=message, expected=expected)]
+        )
     size = 0
-    for chunk in chain.from_iterable(file.chunks() for file in kit):
+    for chunk in chain.from_iterable(file.iterate_raw_chunks() for file in kit):
         size += len(chunk)
-        if size > MAX_KIT:
-            expected = f"at most {MAX_KIT >> 20} MB to give out"
+        if size > MAX_KIT_BYTES:
+            expected = f"at most {MAX_KIT_BYTES >> 20} MB to give out"
             problem = Problem(
-                file=KIT, message="the files are larger", expected=expected
+                file=STARTING_KIT_FOLDER,
+                message="the files are larger",
+                expected=expected,
             )
             raise InputRefused([problem])
-    secret = {content_digest_of(file): file.shown for file in gold} if kit else {}
+    secret = (
+        {compute_normalised_content_digest(file): file.shown for file in gold}
+        if kit
+        else {}
+    )
     secret.pop(EMPTY_TEXT_DIGEST, None)
     kit_files, found = KitFileReader(folder), []
     for file in kit:
         try:
-            for inner in kit_files.inside(file):
-                if name := secret.get(content_digest_of(inner)):
+            for inner in kit_files.iterate_nested_files(file):
+                if name := secret.get(compute_normalised_content_digest(inner)):
                     expected = "files that teams may have"
-                    found.append(inner.problem(f"this is the gold, {name}", expected))
+                    found.append(
+                        inner.make_problem(f"this is the gold, {name}", expected)
+                    )
         except ArchiveUnreadable as reason:
             expected = (
                 f"zip, tar or gzip archives, nested at most {MAX_ARCHIVE_DEPTH} deep; give"
                 " other archives out at an address of your own"
             )
-            found.append(file.problem(str(reason), expected))
+            found.append(file.make_problem(str(reason), expected))
     if found:
         raise InputRefused(found)
 
@@ -400,7 +424,7 @@ ZIP_EPOCH = (1980, 1, 1, 0, 0, 0)
 REGULAR_FILE_ATTRIBUTES = 0o100644 << 16
 
 
-def write_archive(
+def write_zip_archive(
     path: Path, files: Iterable[tuple[str, Callable[[], IO[bytes]]]]
 ) -> None:
     with zipfile.ZipFile(path, "w") as archive:
@@ -416,7 +440,7 @@ def write_archive(
                 shutil.copyfileobj(source, target)
 
 
-class AnomalyFindings:
+class AnomalyCollector:
     """Collects anomalies in gold, such as duplicate instances with different answers."""
 
     def __init__(self) -> None:
@@ -431,20 +455,21 @@ class AnomalyFindings:
         if self._instances > MAX_INSTANCES_CHECKED:
             return
         if (before := self._answers.setdefault(of_shown, of_all)) is not of_all:
-            self._count(
-                "doubled" if of_all == before else "contradicted", quote_instance(shown)
+            self._count_occurrence(
+                "doubled" if of_all == before else "contradicted",
+                shorten_instance_text(shown),
             )
         if isinstance(secret, str):
             self._single += 1
-            if len(self._labels) <= MAX_LABELS:
+            if len(self._labels) <= MAX_LABELS_CHECKED:
                 self._labels[secret] += 1
-            if len(secret) > 1 and secret in public_text_values(shown):
-                self._count("shown", quote_instance(shown))
+            if len(secret) > 1 and secret in iterate_public_texts(shown):
+                self._count_occurrence("shown", shorten_instance_text(shown))
 
     def name(self, names: Iterable[str]) -> None:
         for name in names:
             if _INVISIBLE_CHARACTER.search(name):
-                self._count("names", repr(name)[1:-1])
+                self._count_occurrence("names", repr(name)[1:-1])
 
     def units(self, instances: Iterable[tuple[str, str]], *, is_chosen: bool) -> None:
         """Count the resampling units with a single instance. If each unit has one
@@ -454,57 +479,68 @@ class AnomalyFindings:
         single = [unit for unit, count in counts.items() if count == 1]
         if is_chosen or len(single) < len(counts):
             for unit in single:
-                self._count("single", unit[:MAX_QUOTE])
+                self._count_occurrence("single", unit[:MAX_QUOTE_CHARACTERS])
 
     def unreachable(self, named: Iterable[str]) -> None:
         for name in named:
-            self._count("unreachable", name[:MAX_QUOTE])
+            self._count_occurrence("unreachable", name[:MAX_QUOTE_CHARACTERS])
 
-    def all(self) -> list[Finding]:
-        if self._counts["shown"] < MIN_SHARE_OF_SHOWN_ANSWERS * self._single:
+    def all(self) -> list[AnomalyFindingJson]:
+        if self._counts["shown"] < MIN_SHARE_OF_ANSWERS_IN_INPUTS * self._single:
             del self._counts["shown"]
         found = [
             {"kind": kind, "count": count, "names": self._named[kind]}
             for kind, count in self._counts.items()
         ]
-        few = sorted(label for label, count in self._labels.items() if count < FEW)
+        few = sorted(
+            label
+            for label, count in self._labels.items()
+            if count < MIN_INSTANCES_PER_LABEL
+        )
         if (
             few
-            and len(self._labels) <= MAX_LABELS
-            and self._instances >= FEW * len(self._labels)
+            and len(self._labels) <= MAX_LABELS_CHECKED
+            and self._instances >= MIN_INSTANCES_PER_LABEL * len(self._labels)
         ):
-            named = [f"{label[:MAX_QUOTE]} ({self._labels[label]})" for label in few]
+            named = [
+                f"{label[:MAX_QUOTE_CHARACTERS]} ({self._labels[label]})"
+                for label in few
+            ]
             found.append({"kind": "few", "count": len(few), "names": named})
         return found
 
-    def _count(self, kind: str, name: str) -> None:
+    def _count_occurrence(self, kind: str, name: str) -> None:
         self._counts[kind] += 1
-        if len(named := self._named.setdefault(kind, [])) < MAX_NAMED:
+        if len(named := self._named.setdefault(kind, [])) < MAX_NAMES_PER_FINDING:
             named.append(name)
 
 
-def public_text_values(shown: Any) -> Iterator[str]:
+def iterate_public_texts(shown: Any) -> Iterator[str]:
     values = shown.values() if isinstance(shown, Mapping) else ()
     return (value for value in values if isinstance(value, str))
 
 
-def quote_instance(shown: Any) -> str:
-    text = " ".join(" ".join(iterate_texts(shown)).split())
-    return text if len(text) <= MAX_QUOTE else f"{text[: MAX_QUOTE - 1]}…"
+def shorten_instance_text(shown: Any) -> str:
+    text = " ".join(" ".join(iterate_texts_in_json(shown)).split())
+    return (
+        text
+        if len(text) <= MAX_QUOTE_CHARACTERS
+        else f"{text[: MAX_QUOTE_CHARACTERS - 1]}…"
+    )
 
 
-def iterate_texts(value: Any) -> Iterator[str]:
+def iterate_texts_in_json(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for one in value.values():
-            yield from iterate_texts(one)
+            yield from iterate_texts_in_json(one)
     elif isinstance(value, Sequence):
         for one in value:
-            yield from iterate_texts(one)
+            yield from iterate_texts_in_json(one)
 
 
-def iterate_keys(value: Any) -> Iterator[str]:
+def iterate_keys_in_json(value: Any) -> Iterator[str]:
     for key, one in value.items() if isinstance(value, Mapping) else ():
         yield key
-        yield from iterate_keys(one)
+        yield from iterate_keys_in_json(one)

@@ -13,26 +13,29 @@ from django.db import transaction
 from django.db.models import Min
 from django.utils import timezone
 
-from citeboard.core.commits import after_commit
+from citeboard.core.commits import call_after_commit
 from tasks.delivery.notifications.events import notify_claim_made, notify_shared_texts
-from tasks.gold.content import has_digests_for_all_gold, public_digests_of
+from tasks.gold.content import (
+    get_public_instance_digests,
+    have_all_gold_digests_current_key,
+)
 from tasks.gold.secrecy import (
     ContentKind,
-    inputs_are_free,
-    own_embargo_end,
-    with_embargoes,
+    are_inputs_free_of_embargo,
+    compute_embargo_end_of_phase,
+    load_phases_with_embargoes,
 )
 from tasks.models import Claim, Gold, GoldOverlap, GoldPublication, Phase
 from tasks.models.seasons import increment_board_version
 
-#: Organisers are notified of MIN_SHARED_INSTANCES shared instances, as fewer reveal single texts.
-MIN_SHARED_INSTANCES = 20
-#: A claim needs MIN_CLAIM_PERCENT per cent of the smaller gold as shared instances.
-MIN_CLAIM_PERCENT = 5
+#: Organisers are notified of MIN_SHARED_INSTANCES_TO_NOTIFY shared instances, as fewer reveal single texts.
+MIN_SHARED_INSTANCES_TO_NOTIFY = 20
+#: A claim needs MIN_SHARED_PERCENT_FOR_CLAIM per cent of the smaller gold as shared instances.
+MIN_SHARED_PERCENT_FOR_CLAIM = 5
 
 
-def note_publications_on_commit() -> None:
-    after_commit(compare_new_publications)
+def compare_publications_on_commit() -> None:
+    call_after_commit(compare_new_publications)
 
 
 def compare_new_publications() -> int:
@@ -51,7 +54,7 @@ def compare_new_publications() -> int:
         GoldPublication.objects.get_or_create(
             gold=gold, defaults={"at": now, "first_at": first}
         )
-    if not has_digests_for_all_gold():
+    if not have_all_gold_digests_current_key():
         return 0
     # Gold without digests waits until a regular job has computed the digests.
     waiting = GoldPublication.objects.filter(
@@ -70,10 +73,10 @@ def _compare_publication(number: int) -> bool:
         if publication is None:
             return False
         gold = publication.gold
-        for other in _publications_sharing_texts(gold):
+        for other in _list_publications_sharing_texts(gold):
             earlier, later = _order_by_publication(publication, other)
-            if has_claim_on(earlier, later):
-                _make_claim(earlier, later)
+            if has_earlier_claim_on(earlier, later):
+                _create_claim(earlier, later)
             elif not publication.is_of_before:
                 notify_shared_texts(gold.task.season, other.gold.task.season_id)
         publication.compared_at = timezone.now()
@@ -89,9 +92,9 @@ def _compare_publication(number: int) -> bool:
     return True
 
 
-def _publications_sharing_texts(gold: Gold) -> list[GoldPublication]:
+def _list_publications_sharing_texts(gold: Gold) -> list[GoldPublication]:
     overlaps = GoldOverlap.objects.filter(
-        gold=gold, binds=False, shown__gte=MIN_SHARED_INSTANCES
+        gold=gold, binds=False, shown__gte=MIN_SHARED_INSTANCES_TO_NOTIFY
     )
     publications = GoldPublication.objects.filter(
         gold__in=overlaps.values("other"), gold__task__season__is_public=True
@@ -100,31 +103,37 @@ def _publications_sharing_texts(gold: Gold) -> list[GoldPublication]:
     return list(publications.select_related("gold__task__season").order_by("at", "pk"))
 
 
-def has_claim_on(earlier: GoldPublication, later: GoldPublication) -> bool:
+def has_earlier_claim_on(earlier: GoldPublication, later: GoldPublication) -> bool:
     """Return True if the earlier gold is hidden and shares enough public texts with the
     later gold.
     """
     gold, other = earlier.gold, later.gold
     if not (
-        gold.task.season.is_public and other.task.season.is_public and _is_hidden(gold)
+        gold.task.season.is_public
+        and other.task.season.is_public
+        and _is_gold_hidden(gold)
     ):
         return False
-    texts = public_digests_of(gold) & public_digests_of(other)
-    for elsewhere in _gold_disclosed_before(earlier):
-        texts -= public_digests_of(elsewhere)
+    texts = get_public_instance_digests(gold) & get_public_instance_digests(other)
+    for elsewhere in _list_gold_disclosed_before(earlier):
+        texts -= get_public_instance_digests(elsewhere)
     share = 100 * len(texts) / max(1, min(gold.instances, other.instances))
-    return len(texts) >= MIN_SHARED_INSTANCES and share >= MIN_CLAIM_PERCENT
-
-
-def _is_hidden(gold: Gold) -> bool:
-    now = timezone.now()
-    phases = Phase.objects.filter(task=gold.task_id, split=gold.split)
-    return any(
-        own_embargo_end(phase, ContentKind.GOLD, now) is not None for phase in phases
+    return (
+        len(texts) >= MIN_SHARED_INSTANCES_TO_NOTIFY
+        and share >= MIN_SHARED_PERCENT_FOR_CLAIM
     )
 
 
-def _gold_disclosed_before(publication: GoldPublication) -> Iterable[Gold]:
+def _is_gold_hidden(gold: Gold) -> bool:
+    now = timezone.now()
+    phases = Phase.objects.filter(task=gold.task_id, split=gold.split)
+    return any(
+        compute_embargo_end_of_phase(phase, ContentKind.GOLD, now) is not None
+        for phase in phases
+    )
+
+
+def _list_gold_disclosed_before(publication: GoldPublication) -> Iterable[Gold]:
     gold = publication.gold
     overlaps = GoldOverlap.objects.filter(
         gold=gold,
@@ -139,11 +148,14 @@ def _gold_disclosed_before(publication: GoldPublication) -> Iterable[Gold]:
         phases = Phase.objects.filter(
             task=other.task_id, split=other.split
         ).select_related("task__season")
-        if any(inputs_are_free(phase) for phase in with_embargoes(phases)):
+        if any(
+            are_inputs_free_of_embargo(phase)
+            for phase in load_phases_with_embargoes(phases)
+        ):
             yield other
 
 
-def _make_claim(earlier: GoldPublication, later: GoldPublication) -> None:
+def _create_claim(earlier: GoldPublication, later: GoldPublication) -> None:
     """Create a claim of the season that published texts first on a season that
     published the same texts later. The claim is binding at once, unless staff must
     decide which season is the earlier one.
@@ -167,32 +179,34 @@ def _make_claim(earlier: GoldPublication, later: GoldPublication) -> None:
         notify_claim_made(claim)
 
 
-def make_claims_on_commit(season: int, others: Iterable[int]) -> None:
+def create_claims_on_commit(season: int, others: Iterable[int]) -> None:
     """Create the missing claims between two seasons that no longer have the same
     organisers.
     """
     for other in others:
-        after_commit(_make_claims_between, season, other)
+        call_after_commit(_create_claims_between_seasons, season, other)
 
 
-def _make_claims_between(season: int, other: int) -> None:
+def _create_claims_between_seasons(season: int, other: int) -> None:
     with transaction.atomic():
-        for earlier, later in _publication_pairs(season, other):
-            if has_claim_on(earlier, later):
-                _make_claim(earlier, later)
+        for earlier, later in _iterate_overlapping_publications(season, other):
+            if has_earlier_claim_on(earlier, later):
+                _create_claim(earlier, later)
 
 
-def bind_claim(claim: Claim) -> None:
+def apply_embargo_of_claim(claim: Claim) -> None:
     """Apply the earlier season's embargo to all published gold of the later season."""
-    for one, other in _publication_pairs(claim.season_id, claim.later_id):
+    for one, other in _iterate_overlapping_publications(
+        claim.season_id, claim.later_id
+    ):
         earlier, later = (
             (one, other) if one.gold.task.season_id == claim.season_id else (other, one)
         )
         of_pair = GoldOverlap.objects.filter(gold=later.gold, other=earlier.gold)
-        of_pair.update(is_claimed=has_claim_on(earlier, later))
+        of_pair.update(is_claimed=has_earlier_claim_on(earlier, later))
 
 
-def _publication_pairs(
+def _iterate_overlapping_publications(
     season: int, other: int
 ) -> Iterator[tuple[GoldPublication, GoldPublication]]:
     """Yield pairs of published gold, one from each season, that share many texts. The
@@ -206,7 +220,7 @@ def _publication_pairs(
         gold__task__season=season,
         other__task__season=other,
         binds=False,
-        shown__gte=MIN_SHARED_INSTANCES,
+        shown__gte=MIN_SHARED_INSTANCES_TO_NOTIFY,
     )
     for gold, of_other in overlaps.order_by("gold", "other").values_list(
         "gold", "other"
@@ -225,7 +239,7 @@ def _order_by_publication(
     )
 
 
-def release_claim(claim: Claim) -> None:
+def end_embargo_of_claim(claim: Claim) -> None:
     of_both = GoldOverlap.objects.filter(
         gold__task__season=claim.later, other__task__season=claim.season
     )

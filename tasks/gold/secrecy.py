@@ -26,8 +26,8 @@ class ContentKind(StrEnum):
     GOLD = "gold"
 
 
-#: Fields of other phases in `EMBARGO_PHASE_FIELDS` determine embargoes and are part of cache keys.
-EMBARGO_PHASE_FIELDS = (
+#: Fields of other phases in `PHASE_FIELDS_OF_EMBARGOES` determine embargoes and are part of cache keys.
+PHASE_FIELDS_OF_EMBARGOES = (
     "board",
     "board_then",
     "battles_alone",
@@ -48,24 +48,24 @@ NEVER_ENDING_EMBARGO = dt.datetime.max.replace(tzinfo=dt.UTC)
 _SCORE_KINDS = (ContentKind.OWN, ContentKind.CLASSES, ContentKind.OTHERS)
 
 
-def own_embargo_end(
+def compute_embargo_end_of_phase(
     phase: Phase, kind: ContentKind, at: dt.datetime
 ) -> dt.datetime | None:
     """Return the end of the embargo that the phase's own settings set for the kind of
     information, or None without an embargo.
     """
     if kind is ContentKind.INPUTS:
-        return _future_or_none(phase.inputs_released_at, at)
+        return _return_if_in_future(phase.inputs_released_at, at)
     # A team's page shows the class results of a run next to the scores of the run.
     is_own = kind in (ContentKind.OWN, ContentKind.CLASSES)
-    is_shown = phase.shows_scores if is_own else phase.shows_measures
+    is_shown = phase.shows_scores if is_own else phase.shows_board_scores_to_everyone
     end = phase.closes if phase.has_end else NEVER_ENDING_EMBARGO
     ends = []
     if not is_shown:
         is_announced = (
             phase.board_then == Phase.Audience.EVERYONE
             and not phase.battles_alone
-            and not phase.has_changed_board(at)
+            and not phase.has_board_audience_changed(at)
         )
         ends.append(phase.board_from if is_announced and phase.board_from else end)
     if kind in (ContentKind.INSTANCES, ContentKind.GOLD) and not phase.shows_instances:
@@ -74,10 +74,10 @@ def own_embargo_end(
         ends.append(phase.gold_from)
     if phase.is_frozen(at):
         ends.append(phase.frozen_until or NEVER_ENDING_EMBARGO)
-    return _future_or_none(max(ends), at) if ends else None
+    return _return_if_in_future(max(ends), at) if ends else None
 
 
-def _future_or_none(instant: dt.datetime, at: dt.datetime) -> dt.datetime | None:
+def _return_if_in_future(instant: dt.datetime, at: dt.datetime) -> dt.datetime | None:
     return instant if instant > at else None
 
 
@@ -97,10 +97,10 @@ class SplitSharingContent:
     #: `is_claim` is True if another organiser's season published the texts first.
     is_claim: bool = False
 
-    def versions_sharing(self, kind: ContentKind) -> frozenset[int]:
+    def gold_versions_sharing_kind(self, kind: ContentKind) -> frozenset[int]:
         return self.held if kind is ContentKind.GOLD else self.versions
 
-    def hidden_until(
+    def compute_embargo_end(
         self, kind: ContentKind, at: dt.datetime, asked: Phase
     ) -> dt.datetime | None:
         """Return the end of this split's embargo on the content of the phase ``asked``,
@@ -113,15 +113,15 @@ class SplitSharingContent:
             filter(
                 None,
                 [
-                    _future_or_none(released, at),
-                    *_embargo_ends(self.phases, kind, at, asked),
+                    _return_if_in_future(released, at),
+                    *_iterate_embargo_ends(self.phases, kind, at, asked),
                 ],
             ),
             default=None,
         )
 
 
-def _embargo_ends(
+def _iterate_embargo_ends(
     phases: Iterable[Phase], kind: ContentKind, at: dt.datetime, asked: Phase
 ) -> Iterator[dt.datetime | None]:
     for phase in phases if kind is not ContentKind.INPUTS else ():
@@ -130,7 +130,7 @@ def _embargo_ends(
         if kind in _SCORE_KINDS and phase.is_frozen(at) and is_of_before:
             # Runs from before the freeze stay visible, since their scores were visible.
             continue
-        yield own_embargo_end(phase, kind, at)
+        yield compute_embargo_end_of_phase(phase, kind, at)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ class SharedGoldEmbargoes:
     elsewhere: tuple[SplitSharingContent, ...]
     of_task: tuple[Phase, ...]
 
-    def binding(
+    def list_binding_embargoes(
         self,
         kind: ContentKind,
         *,
@@ -156,13 +156,13 @@ class SharedGoldEmbargoes:
         now, version = at or timezone.now(), version or self.newest
         found = [
             (end, self.beside)
-            for end in _embargo_ends(self.beside.phases, kind, now, self.phase)
+            for end in _iterate_embargo_ends(self.beside.phases, kind, now, self.phase)
             if end
         ]
         for holder in self.elsewhere:
             end = (
-                holder.hidden_until(kind, now, self.phase)
-                if version in holder.versions_sharing(kind)
+                holder.compute_embargo_end(kind, now, self.phase)
+                if version in holder.gold_versions_sharing_kind(kind)
                 else None
             )
             if end is not None:
@@ -189,7 +189,11 @@ class SharedGoldEmbargoes:
         `NEVER_ENDING_EMBARGO` if the embargo has no end, or None without an embargo.
         """
         return max(
-            (end for end, _ in self.binding(kind, at=at, version=version)), default=None
+            (
+                end
+                for end, _ in self.list_binding_embargoes(kind, at=at, version=version)
+            ),
+            default=None,
         )
 
     def free_from(self, kind: ContentKind) -> dt.datetime | None:
@@ -206,18 +210,20 @@ class SharedGoldEmbargoes:
         if kind is ContentKind.GOLD and not any(phase.gold_is_public for phase in own):
             return NEVER_ENDING_EMBARGO
         ends = [
-            SplitSharingContent(self.phase.task_id, self.phase.split, own).hidden_until(
-                kind, at, self.phase
-            )
+            SplitSharingContent(
+                self.phase.task_id, self.phase.split, own
+            ).compute_embargo_end(kind, at, self.phase)
         ]
         ends += [self.until(ContentKind.INPUTS, at=at), self.until(kind, at=at)]
         return max(filter(None, ends), default=None)
 
-    def is_free(self, kind: ContentKind, *, version: int | None = None) -> bool:
+    def is_free_of_embargo(
+        self, kind: ContentKind, *, version: int | None = None
+    ) -> bool:
         return self.until(kind, version=version) is None
 
     @property
-    def older(self) -> frozenset[int]:
+    def older_versions_under_embargo(self) -> frozenset[int]:
         """Return older gold versions whose embargo may differ from the embargo of the
         newest version.
         """
@@ -233,7 +239,8 @@ class SharedGoldEmbargoes:
         own = self.phase.task.min_class_size
         # A sealed version is withheld by its own split, which may have no other phases.
         binding = (
-            holder.phases[:1] for _, holder in self.binding(ContentKind.INSTANCES)
+            holder.phases[:1]
+            for _, holder in self.list_binding_embargoes(ContentKind.INSTANCES)
         )
         return max(
             [
@@ -245,14 +252,14 @@ class SharedGoldEmbargoes:
     def facts(self) -> tuple[object, ...]:
         return (
             self.min_class_size,
-            *(kind.value for kind in ContentKind if not self.is_free(kind)),
+            *(kind.value for kind in ContentKind if not self.is_free_of_embargo(kind)),
         )
 
 
-Split = tuple[int, str]
+TaskIdAndSplitName = tuple[int, str]
 
 
-class _VersionOverlap(NamedTuple):
+class _GoldVersionOverlap(NamedTuple):
     """One version of a split's gold, with the numbers of instances that it shares with
     the gold of one other split.
     """
@@ -279,7 +286,9 @@ class _JsonArrayAggregate(models.Aggregate):
         return self.as_sql(*args, function="JSONB_AGG")
 
 
-def _gold_overlaps_by_task(golds: models.QuerySet[Gold]) -> models.QuerySet[Gold, Any]:
+def _annotate_overlaps_by_task(
+    golds: models.QuerySet[Gold],
+) -> models.QuerySet[Gold, Any]:
     holds = models.Q(overlaps__binds=True) | models.Q(overlaps__is_claimed=True)
     binding = models.FilteredRelation("overlaps", condition=holds)
     of_others = ("other__task", "other__split", "same", "held", "binds", "is_claimed")
@@ -298,11 +307,11 @@ def annotate_gold_overlaps(phases: models.QuerySet[Phase]) -> models.QuerySet[Ph
         task=models.OuterRef("task"), split=models.OuterRef("split")
     )
     return phases.annotate(
-        gold_listed=models.Subquery(_gold_overlaps_by_task(versions))
+        gold_listed=models.Subquery(_annotate_overlaps_by_task(versions))
     )
 
 
-def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
+def find_phase_by_slugs(season: str, task: str, phase: str) -> Phase | None:
     """Return the phase with the slugs of season, task and phase, together with the
     embargoes of other phases.
     """
@@ -320,15 +329,17 @@ def phase_by_address(season: str, task: str, phase: str) -> Phase | None:
     return found
 
 
-def embargoes_of(phase: Phase) -> SharedGoldEmbargoes:
+def get_embargoes_of_phase(phase: Phase) -> SharedGoldEmbargoes:
     """Return the embargoes of a phase. The embargoes are loaded from the database once
     per phase object.
     """
-    secrecy: SharedGoldEmbargoes = with_embargoes([phase])[0].__dict__["secrecy"]
+    secrecy: SharedGoldEmbargoes = load_phases_with_embargoes([phase])[0].__dict__[
+        "secrecy"
+    ]
     return secrecy
 
 
-def with_embargoes(phases: Iterable[Phase]) -> list[Phase]:
+def load_phases_with_embargoes(phases: Iterable[Phase]) -> list[Phase]:
     """Load the embargoes of all given phases with a constant number of queries."""
     asked = list(phases)
     unknown = [phase for phase in asked if "secrecy" not in phase.__dict__]
@@ -350,10 +361,10 @@ def prefetch_phases_with_embargoes(tasks: Iterable[Task]) -> None:
     _attach_embargoes(phases, phases)
 
 
-def _versions_bound_by_split(
-    split: Split, versions: Iterable[_VersionOverlap]
-) -> dict[Split, dict[int, int]]:
-    bound: dict[Split, dict[int, int]] = {}
+def _bound_versions_by_split(
+    split: TaskIdAndSplitName, versions: Iterable[_GoldVersionOverlap]
+) -> dict[TaskIdAndSplitName, dict[int, int]]:
+    bound: dict[TaskIdAndSplitName, dict[int, int]] = {}
     for version in versions:
         other = (version.other_task, version.other_split)
         if version.binds and version.held and other != split:
@@ -362,26 +373,30 @@ def _versions_bound_by_split(
 
 
 def _attach_embargoes(phases: list[Phase], of_tasks: list[Phase]) -> None:
-    by_split: dict[Split, list[Phase]] = {}
+    by_split: dict[TaskIdAndSplitName, list[Phase]] = {}
     listed = {}
     for row in of_tasks:
         by_split.setdefault((row.task_id, row.split), []).append(row)
         listed[row.task_id, row.split] = vars(row)["gold_listed"]
     asked = {(phase.task_id, phase.split) for phase in phases}
     for task, split in asked - listed.keys():
-        listed[task, split] = _gold_overlaps_by_task(
+        listed[task, split] = _annotate_overlaps_by_task(
             Gold.objects.filter(task=task, split=split)
         ).first()
     versions = {
-        split: sorted(_VersionOverlap(*facts) for facts in listed[split] or ())
+        split: sorted(_GoldVersionOverlap(*facts) for facts in listed[split] or ())
         for split in asked
     }
-    shared: dict[Split, dict[Split, dict[int, int]]] = {split: {} for split in asked}
-    claims: dict[Split, dict[Split, set[int]]] = {split: {} for split in asked}
+    shared: dict[TaskIdAndSplitName, dict[TaskIdAndSplitName, dict[int, int]]] = {
+        split: {} for split in asked
+    }
+    claims: dict[TaskIdAndSplitName, dict[TaskIdAndSplitName, set[int]]] = {
+        split: {} for split in asked
+    }
     unread = models.Q()
     for own, rows in versions.items():
-        shared[own] = _versions_bound_by_split(own, rows)
-        claims[own] = _claimed_versions_by_split(rows)
+        shared[own] = _bound_versions_by_split(own, rows)
+        claims[own] = _group_claimed_versions_by_split(rows)
         for other in {*shared[own], *claims[own]} - by_split.keys():
             unread |= models.Q(task=other[0], split=other[1])
     for phase in (
@@ -428,15 +443,17 @@ def _attach_embargoes(phases: list[Phase], of_tasks: list[Phase]) -> None:
         )
 
 
-def _claimed_versions_by_split(rows: list[_VersionOverlap]) -> dict[Split, set[int]]:
-    by_version: dict[int, set[Split]] = {}
+def _group_claimed_versions_by_split(
+    rows: list[_GoldVersionOverlap],
+) -> dict[TaskIdAndSplitName, set[int]]:
+    by_version: dict[int, set[TaskIdAndSplitName]] = {}
     for row in rows:
         of_version = by_version.setdefault(row.pk, set())
         if row.is_claimed and not row.binds:
             of_version.add((row.other_task, row.other_split))
     is_compared = {row.pk: row.compared_at is not None for row in rows}
-    before: set[Split] = set()
-    found: dict[Split, set[int]] = {}
+    before: set[TaskIdAndSplitName] = set()
+    found: dict[TaskIdAndSplitName, set[int]] = {}
     for version, claiming in by_version.items():
         before = claiming if is_compared[version] else claiming | before
         for split in before:
@@ -444,40 +461,43 @@ def _claimed_versions_by_split(rows: list[_VersionOverlap]) -> dict[Split, set[i
     return found
 
 
-def inputs_are_free(phase: Phase) -> bool:
-    return phase.inputs_released_at <= timezone.now() and embargoes_of(phase).is_free(
-        ContentKind.INPUTS
-    )
+def are_inputs_free_of_embargo(phase: Phase) -> bool:
+    return phase.inputs_released_at <= timezone.now() and get_embargoes_of_phase(
+        phase
+    ).is_free_of_embargo(ContentKind.INPUTS)
 
 
-def inputs_disclosed_at(phase: Phase) -> dt.datetime:
+def compute_input_disclosure_time(phase: Phase) -> dt.datetime:
     return max(
         phase.inputs_released_at,
-        embargoes_of(phase).until(ContentKind.INPUTS) or phase.inputs_released_at,
+        get_embargoes_of_phase(phase).until(ContentKind.INPUTS)
+        or phase.inputs_released_at,
     )
 
 
-def shows_own_scores(phase: Phase) -> bool:
+def are_own_scores_visible_to_teams(phase: Phase) -> bool:
     """Return True if teams see the scores of their own runs, because the phase shows
     the scores and no other phase withholds the scores.
     """
-    return phase.shows_scores and embargoes_of(phase).is_free(ContentKind.OWN)
+    return phase.shows_scores and get_embargoes_of_phase(phase).is_free_of_embargo(
+        ContentKind.OWN
+    )
 
 
-def visible_detail_of_own_runs(phase: Phase) -> str:
+def get_visible_detail_of_own_runs(phase: Phase) -> str:
     """Return the level of information that teams see on their own runs, limited by the
     embargoes of other phases.
     """
-    kept_back = phase.shows_scores and not shows_own_scores(phase)
-    return Phase.OwnRuns.SCORED if kept_back else phase.own_runs_show
+    kept_back = phase.shows_scores and not are_own_scores_visible_to_teams(phase)
+    return Phase.OwnRunDetail.SCORED if kept_back else phase.visible_detail_of_own_runs
 
 
-def may_disclose_gold(phase: Phase, version: int | None = None) -> bool:
+def can_disclose_gold(phase: Phase, version: int | None = None) -> bool:
     """Return True if no phase with this gold withholds the gold now."""
-    at, known = timezone.now(), embargoes_of(phase)
+    at, known = timezone.now(), get_embargoes_of_phase(phase)
     if (
         not phase.gold_is_public
-        or own_embargo_end(phase, ContentKind.GOLD, at) is not None
+        or compute_embargo_end_of_phase(phase, ContentKind.GOLD, at) is not None
     ):
         return False
-    return known.is_free(ContentKind.GOLD, version=version)
+    return known.is_free_of_embargo(ContentKind.GOLD, version=version)

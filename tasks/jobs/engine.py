@@ -28,16 +28,16 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext_noop
 from django_q.tasks import async_task
 
-from citeboard.core.commits import after_commit
-from citeboard.core.database import database_now, database_time_after
+from citeboard.core.commits import call_after_commit
+from citeboard.core.database import database_time_expression, fetch_database_time
 from citeboard.core.logs import request_id
 from tasks.jobs import tallies
 from tasks.jobs.queue_choice import (
-    claimable_jobs,
-    jobs_in_served_queues,
-    record_group_heartbeat,
+    list_claimable_jobs,
+    list_jobs_in_served_queues,
+    list_turns_of_started_jobs,
+    record_worker_group_heartbeat,
     sort_by_fair_share,
-    turns_of_started_jobs,
 )
 from tasks.models import Job, WorkerGroup
 
@@ -46,19 +46,19 @@ State = Job.State
 #: A wake-up calls the function WAKEUP_FUNCTION, whose dotted name avoids a circular import.
 WAKEUP_FUNCTION = "tasks.jobs.work.take_jobs"
 KIND_OBJECTS_BY_KIND = {
-    **dict.fromkeys(Job.OF_RUNS, "tasks.jobs.leases.RUNS"),
-    Job.Kind.BACKGROUND: "scoring.worker.background.BACKGROUND",
-    Job.Kind.COMPARE: "scoring.results.board.comparison_state.BOARDS",
-    Job.Kind.MAIL: "tasks.jobs.mails.NOTIFICATIONS",
-    Job.Kind.INVITATION: "tasks.jobs.mails.INVITATIONS",
-    Job.Kind.WEBHOOK: "tasks.jobs.deliveries.DELIVERIES",
+    **dict.fromkeys(Job.OF_RUNS, "tasks.jobs.leases.RUN_JOB_KIND"),
+    Job.Kind.BACKGROUND: "scoring.worker.background.BACKGROUND_WORK_JOBS",
+    Job.Kind.COMPARE: "scoring.results.board.comparison_state.BOARD_COMPARISON_JOBS",
+    Job.Kind.MAIL: "tasks.jobs.mails.NOTIFICATION_MAIL_JOBS",
+    Job.Kind.INVITATION: "tasks.jobs.mails.INVITATION_MAIL_JOBS",
+    Job.Kind.WEBHOOK: "tasks.jobs.deliveries.WEBHOOK_DELIVERY_JOBS",
 }
 
 #: A sweep wakes workers for at most MAX_JOBS_WOKEN waiting jobs.
 #: A woken worker wakes the next worker, so that further jobs are not forgotten.
 MAX_JOBS_WOKEN = 20
-#: A deferred job is queued again after at most MAX_WAIT_SECONDS seconds and one sweep interval.
-MAX_WAIT_SECONDS = 300
+#: A deferred job is queued again after at most MAX_DEFERRAL_SECONDS seconds and one sweep interval.
+MAX_DEFERRAL_SECONDS = 300
 
 log = logging.getLogger(__name__)
 
@@ -89,31 +89,34 @@ class JobKind:
         or defers the job.
         """
 
-    def fail_last(self, job: Job, reason: str) -> bool:
+    def fail_after_last_attempt(self, job: Job, reason: str) -> bool:
         return end_lease(
-            job, state=State.FAILED, finished_at=database_time_after(), reason=reason
+            job,
+            state=State.FAILED,
+            finished_at=database_time_expression(),
+            reason=reason,
         )
 
 
-def job_kind_of(job: Job) -> JobKind:
+def get_job_kind(job: Job) -> JobKind:
     kind: JobKind = import_string(KIND_OBJECTS_BY_KIND[Job.Kind(job.kind)])
     return kind
 
 
-class JobLost(Exception):
+class JobClaimLost(Exception):
     """An error about a job that another worker has claimed, or whose related row was
     deleted.
     """
 
 
-def related_row_of(job: Job) -> Any:
-    """Return the row of another table that refers to the job. Raises JobLost."""
-    if (row := job_kind_of(job).rows.filter(job=job.pk).first()) is None:
-        raise JobLost
+def get_related_row(job: Job) -> Any:
+    """Return the row of another table that refers to the job. Raises JobClaimLost."""
+    if (row := get_job_kind(job).rows.filter(job=job.pk).first()) is None:
+        raise JobClaimLost
     return row
 
 
-def job_log_fields(job: Job) -> dict[str, object]:
+def make_job_log_fields(job: Job) -> dict[str, object]:
     about = {"job": job.pk, "attempt": job.attempt, "trace": job.trace}
     return about | (
         {"submission": job.submission_id} if job.submission_id else {"kind": job.kind}
@@ -136,9 +139,9 @@ def wake_worker(job: Job) -> None:
     job. Redis is not part of the transaction, so the wake-up is sent on commit. If the
     wake-up is lost, a regular job (the sweeper) wakes a worker later.
     """
-    if not job_kind_of(job).handler:
+    if not get_job_kind(job).handler:
         return
-    Job.all_kinds.filter(pk=job.pk).update(woken_at=database_time_after())
+    Job.all_kinds.filter(pk=job.pk).update(woken_at=database_time_expression())
     _wake_queue(job.queue)
 
 
@@ -147,10 +150,10 @@ def _wake_queue(queue: str) -> None:
     if "orm" in settings.Q_CLUSTER:
         enqueue()
     else:
-        after_commit(enqueue)
+        call_after_commit(enqueue)
 
 
-def lease_query(job: Job) -> QuerySet[Job]:
+def select_job_with_own_lease(job: Job) -> QuerySet[Job]:
     return Job.all_kinds.filter(
         pk=job.pk, state=State.RUNNING, lease_owner=job.lease_owner, attempt=job.attempt
     )
@@ -165,19 +168,19 @@ def claim_job(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job
     same = same if jobs is None else same.filter(pk__in=jobs.order_by().values("pk"))
     facts: dict[str, Any] = {
         "lease_owner": owner,
-        "lease_expires_at": database_time_after(settings.LEASE_SECONDS),
+        "lease_expires_at": database_time_expression(settings.LEASE_SECONDS),
     }
     facts |= {
         "attempt": F("attempt") + 1,
-        "started_at": database_time_after(),
+        "started_at": database_time_expression(),
         "woken_at": None,
     }
     # A job gets at least the season's current turn (fair share).
     # The turns of a season's started jobs never decrease.
     present = Subquery(
-        turns_of_started_jobs(season=OuterRef("season"), priority=OuterRef("priority"))[
-            :1
-        ]
+        list_turns_of_started_jobs(
+            season=OuterRef("season"), priority=OuterRef("priority")
+        )[:1]
     )
     facts["turn"] = Greatest("turn", Coalesce(present, 0))
     with transaction.atomic():
@@ -187,8 +190,8 @@ def claim_job(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job
             pk=number
         )
         if job.attempt > 1:
-            tallies.increment_counter(tallies.BEGUN_AGAIN)
-        kind = job_kind_of(job)
+            tallies.increment_counter(tallies.RESTARTED_JOBS_COUNTER)
+        kind = get_job_kind(job)
         if kind.model is not None and not (
             kind.rows.filter(job=number).exists() and renew_lease(job)
         ):
@@ -196,20 +199,23 @@ def claim_job(number: int, owner: str, jobs: QuerySet[Job] | None = None) -> Job
             return None
         kind.moved(job, State.RUNNING, "")
     log.info(
-        "Job %s claimed, attempt %s", job.pk, job.attempt, extra=job_log_fields(job)
+        "Job %s claimed, attempt %s",
+        job.pk,
+        job.attempt,
+        extra=make_job_log_fields(job),
     )
     return job
 
 
 def claim_next_job(owner: str, group: str) -> Job | None:
     # Workers without a claimable job return here, before any row is locked.
-    while claimable_jobs(group).exists():
+    while list_claimable_jobs(group).exists():
         with transaction.atomic():
             # This lock makes the processes of a group claim jobs one after the other.
             if not WorkerGroup.objects.select_for_update().filter(name=group).exists():
-                record_group_heartbeat(group)
+                record_worker_group_heartbeat(group)
                 WorkerGroup.objects.select_for_update().get(name=group)
-            first = next(iter(sort_by_fair_share(claimable_jobs(group))), None)
+            first = next(iter(sort_by_fair_share(list_claimable_jobs(group))), None)
             job = None if first is None else claim_job(first.pk, owner)
         # The claim can fail, since another process may have claimed the job meanwhile.
         if job is not None:
@@ -222,9 +228,9 @@ def wake_next_worker(job: Job) -> None:
     function, since one wake-up wakes one worker.
     """
     others = (
-        jobs_in_served_queues()
+        list_jobs_in_served_queues()
         if job.submission_id is None
-        else jobs_in_served_queues().exclude(submission=job.submission_id)
+        else list_jobs_in_served_queues().exclude(submission=job.submission_id)
     )
     if (queue := others.order_by().values_list("queue", flat=True).first()) is not None:
         _wake_queue(queue)
@@ -232,9 +238,11 @@ def wake_next_worker(job: Job) -> None:
 
 def renew_lease(job: Job, **facts: object) -> bool:
     """Renew the lease of a running job. Return False if the worker's claim has expired."""
-    seconds = job_kind_of(job).lease or settings.LEASE_SECONDS
+    seconds = get_job_kind(job).lease or settings.LEASE_SECONDS
     return bool(
-        lease_query(job).update(lease_expires_at=database_time_after(seconds), **facts)
+        select_job_with_own_lease(job).update(
+            lease_expires_at=database_time_expression(seconds), **facts
+        )
     )
 
 
@@ -244,10 +252,14 @@ def end_lease(job: Job, *, is_counted: bool = True, **facts: object) -> bool:
     maximum.
     """
     facts |= {} if is_counted else {"attempt": F("attempt") - 1}
-    is_ours = bool(lease_query(job).update(lease_expires_at=None, **facts))
+    is_ours = bool(
+        select_job_with_own_lease(job).update(lease_expires_at=None, **facts)
+    )
     if is_ours and facts.get("state") == State.DONE and job.started_at is not None:
-        seconds = (database_now() - job.started_at).total_seconds()
-        tallies.observe_duration(tallies.JOB_SECONDS, job.kind, max(seconds, 0.0))
+        seconds = (fetch_database_time() - job.started_at).total_seconds()
+        tallies.observe_duration(
+            tallies.JOB_DURATION_COUNTER, job.kind, max(seconds, 0.0)
+        )
     return is_ours
 
 
@@ -258,14 +270,16 @@ def requeue_job(
         facts = {"state": State.QUEUED, "progress": 0, "reason": reason, **facts}
         if not end_lease(job, is_counted=is_counted, **facts):
             return False
-        job_kind_of(job).moved(job, State.QUEUED, reason)
+        get_job_kind(job).moved(job, State.QUEUED, reason)
         wake_worker(job)
-    log.warning("Job %s is queued again: %s", job.pk, reason, extra=job_log_fields(job))
+    log.warning(
+        "Job %s is queued again: %s", job.pk, reason, extra=make_job_log_fields(job)
+    )
     return True
 
 
 def release_job(job: Job) -> bool:
-    return requeue_job(job, job_kind_of(job).stopped_reason, is_counted=False)
+    return requeue_job(job, get_job_kind(job).stopped_reason, is_counted=False)
 
 
 def defer_job(job: Job, reason: str, *, until: dt.datetime | None = None) -> bool:
@@ -273,8 +287,8 @@ def defer_job(job: Job, reason: str, *, until: dt.datetime | None = None) -> boo
     waiting job again after increasing intervals.
     """
     waited = (timezone.now() - job.created_at).total_seconds()
-    waking = until or database_time_after(
-        min(max(waited - settings.LEASE_SECONDS, 0) / 4, MAX_WAIT_SECONDS)
+    waking = until or database_time_expression(
+        min(max(waited - settings.LEASE_SECONDS, 0) / 4, MAX_DEFERRAL_SECONDS)
     )
     waiting: dict[str, Any] = {
         "state": State.WAITING,
@@ -284,9 +298,9 @@ def defer_job(job: Job, reason: str, *, until: dt.datetime | None = None) -> boo
     with transaction.atomic():
         if not end_lease(job, is_counted=False, progress=0, **waiting):
             return False
-        job_kind_of(job).moved(job, State.WAITING, reason)
+        get_job_kind(job).moved(job, State.WAITING, reason)
     level = logging.WARNING if waited < settings.LEASE_SECONDS else logging.INFO
-    log.log(level, "Job %s waits: %s", job.pk, reason, extra=job_log_fields(job))
+    log.log(level, "Job %s waits: %s", job.pk, reason, extra=make_job_log_fields(job))
     return True
 
 
@@ -304,9 +318,9 @@ def retry_or_fail_crashed(job: Job, reason: str) -> bool:
     """Queue a job again that ended without a result, or fail the job after the maximum
     number of attempts.
     """
-    kind = job_kind_of(job)
+    kind = get_job_kind(job)
     if kind.is_given_up and job.attempt >= settings.MAX_ATTEMPTS:
-        return kind.fail_last(job, reason)
+        return kind.fail_after_last_attempt(job, reason)
     return requeue_job(job, reason)
 
 
@@ -322,7 +336,7 @@ def restart_finished_job(job: Job, **facts: object) -> bool:
         }
         ended = Job.all_kinds.filter(pk=job.pk).exclude(state__in=Job.MOVING)
         if moved := ended.update(state=State.QUEUED, **facts):
-            job_kind_of(job).moved(job, State.QUEUED, "")
+            get_job_kind(job).moved(job, State.QUEUED, "")
             wake_worker(job)
     return bool(moved)
 
@@ -332,11 +346,11 @@ def expire_lease(job: Job, now: dt.datetime) -> bool:
     ``job`` was loaded.
     """
     with transaction.atomic():
-        lost = lease_query(job).filter(lease_expires_at__lt=now)
+        lost = select_job_with_own_lease(job).filter(lease_expires_at__lt=now)
         if not lost.update(progress=0, leases_lost=F("leases_lost") + 1):
             return False
-        tallies.increment_counter(tallies.LEASES_LOST, job.queue)
-        return retry_or_fail_crashed(job, job_kind_of(job).lost_reason)
+        tallies.increment_counter(tallies.LOST_LEASES_COUNTER, job.queue)
+        return retry_or_fail_crashed(job, get_job_kind(job).lost_reason)
 
 
 def expire_lost_leases(now: dt.datetime, *kinds: Job.Kind) -> int:
@@ -347,12 +361,12 @@ def expire_lost_leases(now: dt.datetime, *kinds: Job.Kind) -> int:
         state=State.RUNNING, lease_expires_at__lt=now, kind__in=kinds or Job.Kind
     )
     related = jobs.select_related("submission__phase__task", "gold")
-    return move_each(related, lambda job: expire_lease(job, now))
+    return apply_to_each_job(related, lambda job: expire_lease(job, now))
 
 
 def expire_leases_of_owner(owner: str) -> int:
     running = Job.all_kinds.filter(state=State.RUNNING, lease_owner__startswith=owner)
-    return running.update(lease_expires_at=database_time_after(-1))
+    return running.update(lease_expires_at=database_time_expression(-1))
 
 
 def wake_unclaimed_jobs(*, before: dt.datetime) -> int:
@@ -360,7 +374,7 @@ def wake_unclaimed_jobs(*, before: dt.datetime) -> int:
     unclaimed = Job.all_kinds.filter(
         late, state=State.QUEUED, priority__lt=Job.Priority.POST
     )
-    return move_each(
+    return apply_to_each_job(
         unclaimed.order_by("priority", "created_at", "pk")[:MAX_JOBS_WOKEN],
         _wake_unclaimed_job,
     )
@@ -371,14 +385,14 @@ def _wake_unclaimed_job(job: Job) -> bool:
         same = Job.all_kinds.filter(
             pk=job.pk, state=State.QUEUED, woken_at=job.woken_at
         )
-        if not same.update(woken_at=database_time_after()):
+        if not same.update(woken_at=database_time_expression()):
             return False
         wake_worker(job)
-    log.info("Job %s is woken again", job.pk, extra=job_log_fields(job))
+    log.info("Job %s is woken again", job.pk, extra=make_job_log_fields(job))
     return True
 
 
-def orphaned_jobs() -> QuerySet[Job]:
+def list_orphaned_jobs() -> QuerySet[Job]:
     """Return jobs that belong to a deleted row."""
     is_orphaned = Q(pk__in=())
     for name, path in KIND_OBJECTS_BY_KIND.items():
@@ -389,7 +403,7 @@ def orphaned_jobs() -> QuerySet[Job]:
     return Job.all_kinds.filter(is_orphaned)
 
 
-def move_each(jobs: Iterable[Job], move: Callable[[Job], bool]) -> int:
+def apply_to_each_job(jobs: Iterable[Job], move: Callable[[Job], bool]) -> int:
     """Call ``move`` for each job and return the number of jobs for which ``move``
     returned True. If ``move`` raises an exception, the function continues with the next
     job, unless the database is unavailable.
@@ -402,12 +416,12 @@ def move_each(jobs: Iterable[Job], move: Callable[[Job], bool]) -> int:
             raise
         except Exception:
             log.exception(
-                "Job %s could not be set moving", job.pk, extra=job_log_fields(job)
+                "Job %s could not be set moving", job.pk, extra=make_job_log_fields(job)
             )
     return moved
 
 
-class SweptJobKind(JobKind):
+class SweeperJobKind(JobKind):
     """A kind of job that the sweeper processes, such as an e-mail. A failed job of this
     kind is repeated after a pause.
     """
@@ -418,15 +432,15 @@ class SweptJobKind(JobKind):
     @property
     def due(self) -> QuerySet[Job]:
         # Jobs that are due within a second count, as SQLite drops microseconds.
-        now = database_now() + dt.timedelta(seconds=1)
+        now = fetch_database_time() + dt.timedelta(seconds=1)
         due = Job.all_kinds.filter(kind=self.name, state=State.QUEUED, due_at__lte=now)
         return due.order_by("due_at", "pk")
 
     def claim_due_jobs(self, *, most: int, until: float) -> Iterator[tuple[Job, Any]]:
         owner = secrets.token_hex(8)
-        expire_lost_leases(database_now(), self.name)
+        expire_lost_leases(fetch_database_time(), self.name)
         for number in list(self.due.values_list("pk", flat=True)[:most]):
             if time.monotonic() > until:
                 return
             if (job := claim_job(number, owner, self.due)) is not None:
-                yield job, related_row_of(job)
+                yield job, get_related_row(job)

@@ -11,7 +11,7 @@ from typing import ParamSpec, TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
 
-from citeboard.core.outages import DATABASE, note_database_error, note_recovery
+from citeboard.core.outages import DATABASE_SERVICE, log_database_error, log_recovery
 
 MAX_RETRY_SECONDS = 90.0  # seconds, after which the lease has expired
 RETRY_PAUSE_SECONDS = 0.5
@@ -36,11 +36,11 @@ def retry_on_database_error(
         except DATABASE_ERRORS as reason:
             if time.monotonic() > until:
                 raise
-            note_database_error(reason, "the database is tried again")
+            log_database_error(reason, "the database is tried again")
             connection.close()
             time.sleep(RETRY_PAUSE_SECONDS)
         else:
-            note_recovery(DATABASE)
+            log_recovery(DATABASE_SERVICE)
             return answer
 
 
@@ -50,14 +50,14 @@ def default_on_database_error(
     try:
         answer = action()
     except DATABASE_ERRORS as reason:
-        note_database_error(reason, words)
+        log_database_error(reason, words)
         connection.close()
         return otherwise
-    note_recovery(DATABASE)
+    log_recovery(DATABASE_SERVICE)
     return answer
 
 
-_asked = threading.Event()
+_stop_requested_event = threading.Event()
 
 
 class WorkerStopping(Exception):
@@ -65,11 +65,11 @@ class WorkerStopping(Exception):
 
 
 def is_stop_requested() -> bool:
-    return _asked.is_set()
+    return _stop_requested_event.is_set()
 
 
 def raise_if_stop_requested() -> None:
-    if _asked.is_set():
+    if _stop_requested_event.is_set():
         raise WorkerStopping
 
 
@@ -80,11 +80,11 @@ def defer_sigterm() -> Iterator[None]:
         # Only the main thread of a process can handle signals.
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda *_: _asked.set())
+    before = signal.signal(signal.SIGTERM, lambda *_: _stop_requested_event.set())
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-        if _asked.is_set():
-            _asked.clear()
+        if _stop_requested_event.is_set():
+            _stop_requested_event.clear()
             signal.raise_signal(signal.SIGTERM)

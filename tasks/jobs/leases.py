@@ -11,7 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Count, Exists, Min, OuterRef, Q
 
-from citeboard.core.database import database_now, database_time_after
+from citeboard.core.database import database_time_expression, fetch_database_time
 from citeboard.core.logs import request_id
 from tasks.delivery.notifications.events import notify_run_failed, notify_run_scored
 from tasks.jobs import tallies
@@ -19,16 +19,16 @@ from tasks.jobs.engine import (
     JobKind,
     claim_job,
     end_lease,
-    job_log_fields,
+    make_job_log_fields,
     restart_finished_job,
     wake_worker,
 )
-from tasks.jobs.queue_choice import scheduling_facts
+from tasks.jobs.queue_choice import compute_scheduling_fields
 from tasks.models import Gold, Job, LateReading, Phase, Registration, Submission
 from tasks.models.seasons import increment_board_version
-from tasks.registration.entries import lock_entry
-from tasks.types.base import OF_JUDGE
-from tasks.types.judge_views import judge_key, options_of
+from tasks.registration.entries import lock_approved_entry
+from tasks.types.base import JUDGE_SEPARATOR
+from tasks.types.judge_views import judge_key, replace_first_judge_in_options
 
 log = logging.getLogger(__name__)
 
@@ -37,9 +37,9 @@ State, Status = Job.State, Submission.Status
 #: A job changes the status of a submission only if the status is in STATUSES_FOLLOWING_JOBS.
 #: Scored, cancelled and withdrawn runs keep their status while they are rescored.
 STATUSES_FOLLOWING_JOBS = (*Submission.MOVING, Status.FAILED)
-#: A run refused after the deadline can be replaced within REPLACE_MINUTES.
-REPLACE_MINUTES = 15
-NO_RULE_SET = ""
+#: A run refused after the deadline can be replaced within MINUTES_TO_REPLACE_REFUSED_RUN.
+MINUTES_TO_REPLACE_REFUSED_RUN = 15
+EMPTY_RULE_SET_NAME = ""
 #: Runs with a status in RESCORED_STATUSES are rescored.
 #: Failed runs are not rescored, since a score would then use up a try.
 RESCORED_STATUSES = (*Submission.MOVING, Status.SCORED)
@@ -47,10 +47,10 @@ RESCORED_STATUSES = (*Submission.MOVING, Status.SCORED)
 IS_UNWRITTEN_BASELINE = Q(kind=Submission.Kind.BASELINE, file="")
 
 
-Told = Sequence[Mapping[str, Any]]
+ProblemDicts = Sequence[Mapping[str, Any]]
 
 
-def waits_for_administrator() -> Exists:
+def make_admin_wait_subquery() -> Exists:
     """Return a condition for runs whose scoring waits for an administrator, for example
     to install a package.
 
@@ -64,8 +64,8 @@ def waits_for_administrator() -> Exists:
     )
 
 
-def waiting_for_administrator() -> Q:
-    """Return a condition for the same runs as `waits_for_administrator`, in a query that starts
+def make_admin_wait_filter() -> Q:
+    """Return a condition for the same runs as `make_admin_wait_subquery`, in a query that starts
     from the few waiting jobs.
     """
     waiting = Job.objects.filter(state=State.WAITING, pending_labels=None)
@@ -85,13 +85,13 @@ class RunJobKind(JobKind):
             others = Job.objects.filter(submission=job.submission_id, gold=job.gold_id)
             done = others.filter(kind=Job.Kind.SCORE, state=State.DONE)
             # Scores by an additional judge alone do not give a run its rank.
-            if done.exclude(rules__contains=OF_JUDGE).exists():
+            if done.exclude(rules__contains=JUDGE_SEPARATOR).exists():
                 _publish_scored_rule_sets(job)
                 return
             moving = Status.WAITING
-        _sync_submission_status(job, moving, reason)
+        _update_submission_status(job, moving, reason)
 
-    def fail_last(self, job: Job, reason: str) -> bool:
+    def fail_after_last_attempt(self, job: Job, reason: str) -> bool:
         times = "once" if job.attempt == 1 else f"{job.attempt} times"
         return fail_job(
             job, f"{reason} It was begun {times}, which is as often as a run is begun."
@@ -99,15 +99,15 @@ class RunJobKind(JobKind):
 
 
 def _publish_scored_rule_sets(job: Job) -> None:
-    if _sync_submission_status(job, Status.SCORED):
+    if _update_submission_status(job, Status.SCORED):
         notify_run_scored(job, is_first=True)
         increment_board_version(job.submission.phase_id, job.submission.team_id)
 
 
-RUNS = RunJobKind()
+RUN_JOB_KIND = RunJobKind()
 
 
-def digest_of_options(options: Mapping[str, str]) -> str:
+def compute_options_digest(options: Mapping[str, str]) -> str:
     return hashlib.sha256(
         json.dumps(dict(options), sort_keys=True).encode()
     ).hexdigest()
@@ -124,15 +124,15 @@ def create_scoring_jobs(submission: Submission, gold: Gold) -> list[Job]:
     return [job for job, is_new in jobs if is_new]
 
 
-def create_writing_job(submission: Submission, gold: Gold) -> Job:
+def create_baseline_writing_job(submission: Submission, gold: Gold) -> Job:
     return _get_or_create_job(
-        submission, gold, NO_RULE_SET, sets_status=True, kind=Job.Kind.WRITE
+        submission, gold, EMPTY_RULE_SET_NAME, sets_status=True, kind=Job.Kind.WRITE
     )[0]
 
 
 def create_check_job(submission: Submission, gold: Gold) -> Job:
     return _get_or_create_job(
-        submission, gold, NO_RULE_SET, sets_status=True, kind=Job.Kind.CHECK
+        submission, gold, EMPTY_RULE_SET_NAME, sets_status=True, kind=Job.Kind.CHECK
     )[0]
 
 
@@ -145,22 +145,25 @@ def _get_or_create_job(
     kind: Job.Kind = Job.Kind.SCORE,
 ) -> tuple[Job, bool]:
     options, trace = submission.phase.task.options, request_id.get()
-    facts = {"options": options_of(rules, options), "sets_status": sets_status}
+    facts = {
+        "options": replace_first_judge_in_options(rules, options),
+        "sets_status": sets_status,
+    }
     facts |= {"kind": kind}
     facts |= {
         "trace": "" if trace == "-" else trace,
-        **scheduling_facts(submission, kind),
+        **compute_scheduling_fields(submission, kind),
     }
     job, is_new = Job.objects.get_or_create(
         submission=submission,
         gold=gold,
         rules=rules,
-        options_digest=digest_of_options(options),
+        options_digest=compute_options_digest(options),
         defaults=facts,
     )
     if is_new:
         wake_worker(job)
-        log.info("Job %s is made", job.pk, extra=job_log_fields(job))
+        log.info("Job %s is made", job.pk, extra=make_job_log_fields(job))
     return job, is_new
 
 
@@ -182,7 +185,7 @@ def claim_other_rule_sets(job: Job) -> list[Job]:
         queue=job.queue,
         state=State.QUEUED,
     )
-    runs_program = job.submission.phase.task.task_type.runs_program
+    runs_program = job.submission.phase.task.task_type.has_official_program_metrics
     with transaction.atomic():
         numbers = [
             number
@@ -199,16 +202,16 @@ def complete_job(job: Job, record: Callable[[], object]) -> bool:
         if not end_lease(
             job,
             state=State.DONE,
-            finished_at=database_time_after(),
+            finished_at=database_time_expression(),
             progress=1,
             reason="",
         ):
             return False
         record()
-        has_moved = _sync_submission_status(
-            job, Status.QUEUED if job.writes_run else Status.SCORED
+        has_moved = _update_submission_status(
+            job, Status.QUEUED if job.is_baseline_writing_job else Status.SCORED
         )
-        if not job.writes_run:
+        if not job.is_baseline_writing_job:
             notify_run_scored(job, is_first=has_moved)
             if has_moved:
                 # After a scored run, the team's earlier failures need no attention.
@@ -222,22 +225,24 @@ def complete_job(job: Job, record: Callable[[], object]) -> bool:
                 failed.filter(number__lt=job.submission.number).update(has_failed=False)
                 # Imported runs have old submission times, so times of jobs are used.
                 arrived = job.submission.jobs.aggregate(first=Min("created_at"))
-                seconds = (database_now() - arrived["first"]).total_seconds()
+                seconds = (fetch_database_time() - arrived["first"]).total_seconds()
                 tallies.observe_duration(
-                    tallies.UPLOAD_TO_SCORE, job.queue, max(seconds, 0.0)
+                    tallies.UPLOAD_TO_SCORE_DURATION_COUNTER,
+                    job.queue,
+                    max(seconds, 0.0),
                 )
         increment_board_version(job.submission.phase_id, job.submission.team_id)
     log.info(
         "Job %s %s",
         job.pk,
-        "computed a run" if job.writes_run else "scored",
-        extra=job_log_fields(job),
+        "computed a run" if job.is_baseline_writing_job else "scored",
+        extra=make_job_log_fields(job),
     )
     return True
 
 
 def accept_checked_run(
-    job: Job, warnings: Told, record: Callable[[], object] | None = None
+    job: Job, warnings: ProblemDicts, record: Callable[[], object] | None = None
 ) -> bool:
     """End the check of a run and create the scoring jobs in one transaction."""
     submission = job.submission
@@ -245,11 +250,11 @@ def accept_checked_run(
         # The entry is locked, as rescoring with new gold locks all entries.
         # Either the rescoring includes this run, or this run uses the new gold.
         if submission.team is not None:
-            lock_entry(submission.phase, submission.team)
+            lock_approved_entry(submission.phase, submission.team)
         if not end_lease(
             job,
             state=State.DONE,
-            finished_at=database_time_after(),
+            finished_at=database_time_expression(),
             progress=1,
             reason="",
         ):
@@ -266,8 +271,8 @@ def accept_checked_run(
         if record is not None:
             record()
         create_scoring_jobs(submission, gold)
-        _sync_submission_status(job, Status.QUEUED)
-    log.info("Job %s checked", job.pk, extra=job_log_fields(job))
+        _update_submission_status(job, Status.QUEUED)
+    log.info("Job %s checked", job.pk, extra=make_job_log_fields(job))
     return True
 
 
@@ -278,16 +283,19 @@ def retry_failed_check(submission: Submission, gold: Gold) -> bool:
             return False
         job = create_check_job(submission, gold)
         if not restart_job(job):
-            _sync_submission_status(job, Status.CHECKING)
+            _update_submission_status(job, Status.CHECKING)
     return True
 
 
 def fail_job(
-    job: Job, reason: str, problems: Told = (), *, hit_limit: bool = False
+    job: Job, reason: str, problems: ProblemDicts = (), *, hit_limit: bool = False
 ) -> bool:
     with transaction.atomic():
         if not end_lease(
-            job, state=State.FAILED, finished_at=database_time_after(), reason=reason
+            job,
+            state=State.FAILED,
+            finished_at=database_time_expression(),
+            reason=reason,
         ):
             return False
         status, facts = (
@@ -303,13 +311,15 @@ def fail_job(
                 job.submission.begun_at or job.submission.submitted_at
             ):
                 # After the deadline, a run can replace another run only once.
-                facts["replace_until"] = database_time_after(60 * REPLACE_MINUTES)
-        _sync_submission_status(job, status, reason, **facts)
+                facts["replace_until"] = database_time_expression(
+                    60 * MINUTES_TO_REPLACE_REFUSED_RUN
+                )
+        _update_submission_status(job, status, reason, **facts)
         Submission.objects.filter(pk=job.submission.pk).update(has_failed=True)
         if status == Status.FAILED:
             notify_run_failed(job, has_problems=bool(problems))
         increment_board_version(job.submission.phase_id, job.submission.team_id)
-    log.warning("Job %s failed: %s", job.pk, reason, extra=job_log_fields(job))
+    log.warning("Job %s failed: %s", job.pk, reason, extra=make_job_log_fields(job))
     return True
 
 
@@ -317,7 +327,7 @@ def cancel_jobs_of_run(submission_id: int) -> None:
     moving = Job.objects.filter(submission_id=submission_id, state__in=Job.MOVING)
     moving.update(
         state=State.CANCELLED,
-        finished_at=database_time_after(),
+        finished_at=database_time_expression(),
         lease_expires_at=None,
         reason="",
     )
@@ -325,7 +335,7 @@ def cancel_jobs_of_run(submission_id: int) -> None:
 
 def restart_job(job: Job) -> bool:
     return restart_finished_job(
-        job, **scheduling_facts(job.submission, Job.Kind(job.kind))
+        job, **compute_scheduling_fields(job.submission, Job.Kind(job.kind))
     )
 
 
@@ -352,7 +362,7 @@ def queue_missing_scorings(phase: Phase, most: int | None = None) -> list[Job]:
         runs = Submission.objects.filter(
             ~Exists(checks), phase=phase, status__in=RESCORED_STATUSES
         )
-        options = digest_of_options(phase.task.options)
+        options = compute_options_digest(phase.task.options)
         wanted = Q(jobs__gold=gold, jobs__rules__in=rules, jobs__options_digest=options)
         missing = runs.exclude(IS_UNWRITTEN_BASELINE).annotate(
             queued=Count("jobs", filter=wanted)
@@ -365,7 +375,7 @@ def queue_missing_scorings(phase: Phase, most: int | None = None) -> list[Job]:
         return [job for run in missing[:most] for job in create_scoring_jobs(run, gold)]
 
 
-def _sync_submission_status(
+def _update_submission_status(
     job: Job, status: Submission.Status, reason: str = "", **facts: object
 ) -> bool:
     if not job.sets_status:
@@ -376,6 +386,9 @@ def _sync_submission_status(
     )
     return bool(
         following.update(
-            status=status, status_since=database_time_after(), reason=reason, **facts
+            status=status,
+            status_since=database_time_expression(),
+            reason=reason,
+            **facts,
         )
     )

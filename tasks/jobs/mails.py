@@ -26,20 +26,23 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.database import database_now, database_time_after
+from citeboard.core.database import database_time_expression, fetch_database_time
 from citeboard.teams.membership import build_invitation_mail
 from citeboard.teams.models import MailedInvitation, User
-from tasks.delivery.notifications.events import DATE_KINDS
-from tasks.delivery.notifications.reading import channels_by_kind, unsubscribe_secret
+from tasks.delivery.notifications.events import PHASE_DATE_NOTIFICATION_KINDS
+from tasks.delivery.notifications.reading import (
+    load_channels_by_kind,
+    sign_unsubscribe_secret,
+)
 from tasks.delivery.notifications.wording import write_notification_text
-from tasks.jobs.engine import SweptJobKind, claim_job, create_job, end_lease
+from tasks.jobs.engine import SweeperJobKind, claim_job, create_job, end_lease
 from tasks.models import Job, Notification
-from tasks.models.notifications import Channel, Kind
+from tasks.models.notifications import NotificationChannel, NotificationKind
 
 State = Job.State
 
 
-class MailJobKind(SweptJobKind):
+class MailJobKind(SweeperJobKind):
     lease = 120
 
     def __init__(
@@ -53,15 +56,17 @@ class MailJobKind(SweptJobKind):
         self.related = related
 
 
-NOTIFICATIONS = MailJobKind(
+NOTIFICATION_MAIL_JOBS = MailJobKind(
     Job.Kind.MAIL, Notification, "user", "season", "team", "phase__task", "submission"
 )
-INVITATIONS = MailJobKind(Job.Kind.INVITATION, MailedInvitation, "team", "created_by")
-MAIL_JOB_KINDS = (NOTIFICATIONS, INVITATIONS)
+INVITATION_MAIL_JOBS = MailJobKind(
+    Job.Kind.INVITATION, MailedInvitation, "team", "created_by"
+)
+MAIL_JOB_KINDS = (NOTIFICATION_MAIL_JOBS, INVITATION_MAIL_JOBS)
 
-#: A sweep sends at most MAX_AT_ONCE e-mails for at most BUDGET_SECONDS seconds.
+#: A sweep sends at most MAX_MAILS_PER_SWEEP e-mails for at most MAIL_SENDING_BUDGET_SECONDS seconds.
 #: The limits leave time for the other work of a sweep.
-MAX_AT_ONCE, BUDGET_SECONDS = 200, 20
+MAX_MAILS_PER_SWEEP, MAIL_SENDING_BUDGET_SECONDS = 200, 20
 #: E-mails to a person are at least MIN_INTERVAL_BETWEEN_MAILS apart, except for e-mails about dates.
 MIN_INTERVAL_BETWEEN_MAILS = dt.timedelta(minutes=10)
 #: After MAX_SERVER_REFUSALS refusals by the mail server, an e-mail has failed.
@@ -89,23 +94,25 @@ def send_due_mails() -> int:
     """Send due e-mails and return the number of sent e-mails. If the mail server does
     not answer, sending stops until the next call.
     """
-    sent, until = 0, time.monotonic() + BUDGET_SECONDS
+    sent, until = 0, time.monotonic() + MAIL_SENDING_BUDGET_SECONDS
     connection = get_connection()
     try:
         due = (
             taken
             for kind in MAIL_JOB_KINDS
-            for taken in kind.claim_due_jobs(most=MAX_AT_ONCE, until=until)
+            for taken in kind.claim_due_jobs(most=MAX_MAILS_PER_SWEEP, until=until)
         )
-        for job, row in islice(due, MAX_AT_ONCE):
-            if not _is_still_wanted(row):
-                end_lease(job, state=State.CANCELLED, finished_at=database_time_after())
+        for job, row in islice(due, MAX_MAILS_PER_SWEEP):
+            if not _is_mail_still_wanted(row):
+                end_lease(
+                    job, state=State.CANCELLED, finished_at=database_time_expression()
+                )
                 continue
             if not (together := _claim_due_mails(job, row)):
                 continue
-            mail = build_mail(*(told for _job, told in together))
+            mail = build_email_message(*(told for _job, told in together))
             mail.connection = connection
-            pause = database_time_after(
+            pause = database_time_expression(
                 int(min(30 * 60, 60 * 2 ** min(job.attempt - 1, 10)))
             )
             try:
@@ -139,7 +146,7 @@ def send_due_mails() -> int:
                 _end_mail_jobs(
                     together,
                     state=State.DONE,
-                    finished_at=database_time_after(),
+                    finished_at=database_time_expression(),
                     reason="",
                 )
                 sent += 1
@@ -163,11 +170,13 @@ def _claim_due_mails(
     taken: list[tuple[Job, Any]] = [(job, row)]
     if (
         isinstance(row, MailedInvitation)
-        or row.kind in DATE_KINDS
+        or row.kind in PHASE_DATE_NOTIFICATION_KINDS
         or not MIN_INTERVAL_BETWEEN_MAILS
     ):
         return taken
-    own = Notification.objects.filter(user=row.user).exclude(kind__in=DATE_KINDS)
+    own = Notification.objects.filter(user=row.user).exclude(
+        kind__in=PHASE_DATE_NOTIFICATION_KINDS
+    )
     # A process that sends to this person goes first, to send one e-mail at a time.
     if own.filter(
         job__state=State.RUNNING, job__started_at__lt=job.started_at
@@ -175,14 +184,14 @@ def _claim_due_mails(
         end_lease(
             job,
             state=State.QUEUED,
-            due_at=database_time_after(NOTIFICATIONS.lease),
+            due_at=database_time_expression(NOTIFICATION_MAIL_JOBS.lease),
             is_counted=False,
         )
         return []
     last = own.filter(job__state=State.DONE).aggregate(last=Max("job__finished_at"))[
         "last"
     ]
-    if last is not None and last + MIN_INTERVAL_BETWEEN_MAILS > database_now():
+    if last is not None and last + MIN_INTERVAL_BETWEEN_MAILS > fetch_database_time():
         end_lease(
             job,
             state=State.QUEUED,
@@ -192,13 +201,13 @@ def _claim_due_mails(
         return []
     # Organisers can undo the cause of an e-mail for some time.
     # An older e-mail waits for newer e-mails whose cause can still be undone.
-    if row.created_at + MIN_INTERVAL_BETWEEN_MAILS <= database_now():
+    if row.created_at + MIN_INTERVAL_BETWEEN_MAILS <= fetch_database_time():
         others = own.filter(
             job__state=State.QUEUED,
             created_at__lte=row.created_at + MIN_INTERVAL_BETWEEN_MAILS,
         )
         until = others.filter(
-            job__due_at__gt=database_now(),
+            job__due_at__gt=fetch_database_time(),
             job__due_at__lte=row.created_at + 2 * MIN_INTERVAL_BETWEEN_MAILS,
         )
         if (due_at := until.aggregate(last=Max("job__due_at"))["last"]) is not None:
@@ -208,30 +217,32 @@ def _claim_due_mails(
     waits = Q(
         job__state=State.QUEUED,
         job__reason="",
-        created_at__lte=database_now() - MIN_INTERVAL_BETWEEN_MAILS,
+        created_at__lte=fetch_database_time() - MIN_INTERVAL_BETWEEN_MAILS,
     )
-    for told in own.filter(waits | Q(job__in=NOTIFICATIONS.due.order_by())).order_by(
-        "pk"
-    ):
+    for told in own.filter(
+        waits | Q(job__in=NOTIFICATION_MAIL_JOBS.due.order_by())
+    ).order_by("pk"):
         other = claim_job(told.job_id or 0, job.lease_owner)
-        if other is not None and _is_still_wanted(told):
+        if other is not None and _is_mail_still_wanted(told):
             taken.append((other, told))
         elif other is not None:
-            end_lease(other, state=State.CANCELLED, finished_at=database_time_after())
+            end_lease(
+                other, state=State.CANCELLED, finished_at=database_time_expression()
+            )
     return taken
 
 
-def queue_invitation() -> int:
+def create_invitation_mail_job() -> int:
     return create_job(Job.Kind.INVITATION, Job.Priority.POST, due_at=timezone.now()).pk
 
 
-def unqueue_invitations(jobs: Sequence[int | None]) -> None:
+def delete_invitation_mail_jobs(jobs: Sequence[int | None]) -> None:
     Job.all_kinds.filter(
         pk__in=[job for job in jobs if job], kind=Job.Kind.INVITATION
     ).delete()
 
 
-def _mail_jobs(*states: Job.State) -> QuerySet[Job]:
+def _list_mail_jobs(*states: Job.State) -> QuerySet[Job]:
     return Job.all_kinds.filter(
         kind__in=[kind.name for kind in MAIL_JOB_KINDS], state__in=states
     )
@@ -239,11 +250,11 @@ def _mail_jobs(*states: Job.State) -> QuerySet[Job]:
 
 def requeue_failed_mails(*, by: User) -> int:
     with transaction.atomic():
-        queued = _mail_jobs(State.FAILED).update(
-            state=State.QUEUED, attempt=0, due_at=database_time_after(-1)
+        queued = _list_mail_jobs(State.FAILED).update(
+            state=State.QUEUED, attempt=0, due_at=database_time_expression(-1)
         )
         if queued:
-            audit.record(
+            audit.record_action(
                 "mails-queued-again",
                 actor=by,
                 subject=by,
@@ -253,8 +264,11 @@ def requeue_failed_mails(*, by: User) -> int:
     return queued
 
 
-def outgoing_mail_state() -> OutgoingMailState:
-    waiting, failed = _mail_jobs(State.QUEUED, State.RUNNING), _mail_jobs(State.FAILED)
+def load_outgoing_mail_state() -> OutgoingMailState:
+    waiting, failed = (
+        _list_mail_jobs(State.QUEUED, State.RUNNING),
+        _list_mail_jobs(State.FAILED),
+    )
     troubled = waiting.exclude(reason="").order_by("-attempt", "-pk").first()
     newest = failed.order_by("-created_at", "-pk").values_list("pk", "reason")[
         :MAX_FAILURES_SHOWN
@@ -266,11 +280,11 @@ def outgoing_mail_state() -> OutgoingMailState:
         since=waiting.aggregate(since=Min("created_at"))["since"],
         error=troubled.reason if troubled else "",
         failed=failed.count(),
-        failures=[_mail_failure_facts(row, errors) for row in rows],
+        failures=[_describe_mail_failure(row, errors) for row in rows],
     )
 
 
-def _mail_failure_facts(
+def _describe_mail_failure(
     row: Notification | MailedInvitation, errors: Mapping[int | None, str]
 ) -> dict[str, Any]:
     if isinstance(row, MailedInvitation):
@@ -284,7 +298,7 @@ def _mail_failure_facts(
     return {**facts, "written_at": row.created_at}
 
 
-def _is_still_wanted(row: Notification | MailedInvitation) -> bool:
+def _is_mail_still_wanted(row: Notification | MailedInvitation) -> bool:
     if isinstance(row, MailedInvitation):
         return row.state == MailedInvitation.State.WAITING and not row.has_expired
     if (
@@ -293,8 +307,8 @@ def _is_still_wanted(row: Notification | MailedInvitation) -> bool:
     ):
         return False
     return any(
-        kind == row.kind and way == Channel.MAIL
-        for kind, way in channels_by_kind(row.user).items()
+        kind == row.kind and way == NotificationChannel.MAIL
+        for kind, way in load_channels_by_kind(row.user).items()
     )
 
 
@@ -322,7 +336,7 @@ def _describe_mail_error(trouble: Exception) -> str:
     return f"{type(trouble).__name__}: {kind}"[:MAX_ERROR_CHARACTERS]
 
 
-def build_mail(
+def build_email_message(
     row: Notification | MailedInvitation, *others: Notification
 ) -> EmailMessage:
     person = row.created_by if isinstance(row, MailedInvitation) else row.user
@@ -330,23 +344,25 @@ def build_mail(
         return (
             build_invitation_mail(row)
             if isinstance(row, MailedInvitation)
-            else build_notification_mail(row, *others)
+            else build_notification_email(row, *others)
         )
 
 
-def build_notification_mail(*told: Notification) -> EmailMessage:
+def build_notification_email(*told: Notification) -> EmailMessage:
     """Return a single e-mail for several notifications of a person, with an unsubscribe
     link for each kind.
     """
     person, words = told[0].user, [write_notification_text(row) for row in told]
     kinds = {
-        row.kind: reverse("unsubscribe", args=[unsubscribe_secret(person, row.kind)])
+        row.kind: reverse(
+            "unsubscribe", args=[sign_unsubscribe_secret(person, row.kind)]
+        )
         for row in told
     }
     choose = f"{settings.BASE_URL}{reverse('message-choices')}"
     foot = [_("Change your notification settings: %(address)s") % {"address": choose}]
     for kind, path in kinds.items():
-        foot.append(_("Sent for: %(kind)s.") % {"kind": Kind(kind).label})
+        foot.append(_("Sent for: %(kind)s.") % {"kind": NotificationKind(kind).label})
         foot.append(
             _("Stop these e-mails: %(address)s")
             % {"address": f"{settings.BASE_URL}{path}"}

@@ -23,8 +23,8 @@ from django.db.models.expressions import RawSQL
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
-from citeboard.core.database import database_time_after
-from citeboard.core.processes import group_name
+from citeboard.core.database import database_time_expression
+from citeboard.core.processes import build_process_group_name
 from citeboard.core.writability import is_writable
 from tasks.jobs.interruptions import default_on_database_error
 from tasks.models import Job, Submission, Task, WorkerGroup
@@ -35,38 +35,38 @@ from tasks.models import Job, Submission, Task, WorkerGroup
 HEARTBEAT_SECONDS, MAX_SILENCE_SECONDS, GROUP_RETENTION_SECONDS = 5.0, 60, 24 * 60 * 60
 
 
-class GroupHeartbeat:
+class WorkerGroupHeartbeat:
     """The heartbeat of a worker group, which one process of the group writes to the
     database.
     """
 
     def __init__(self, group: int) -> None:
-        self._name = group_name(group)
+        self._name = build_process_group_name(group)
         self._next = 0.0
 
-    def give(self) -> None:
+    def record_if_due(self) -> None:
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + HEARTBEAT_SECONDS
         message = "the group of workers cannot leave a sign of life"
         default_on_database_error(
-            lambda: record_group_heartbeat(self._name), None, message
+            lambda: record_worker_group_heartbeat(self._name), None, message
         )
 
 
-def record_group_heartbeat(name: str) -> None:
+def record_worker_group_heartbeat(name: str) -> None:
     facts = {
         "queues": settings.QUEUES,
         "workers": settings.WORKERS,
-        "seen_at": database_time_after(),
+        "seen_at": database_time_expression(),
     }
     WorkerGroup.objects.update_or_create(name=name, defaults=facts)
 
 
-def living_worker_groups() -> list[WorkerGroup]:
+def list_living_worker_groups() -> list[WorkerGroup]:
     return list(
         WorkerGroup.objects.filter(
-            seen_at__gt=database_time_after(-MAX_SILENCE_SECONDS)
+            seen_at__gt=database_time_expression(-MAX_SILENCE_SECONDS)
         ).order_by("name")
     )
 
@@ -79,15 +79,19 @@ def explain_unserved_queue(queue: str) -> str:
     """Return a clause that explains why no worker group takes jobs of the queue. Return
     an empty text if a worker group serves the queue.
     """
-    if not (groups := living_worker_groups()):
+    if not (groups := list_living_worker_groups()):
         return _("no worker is running")
-    if any(group.serves(queue) for group in groups):
+    if any(group.serves_queue(queue) for group in groups):
         return ""
     return _("no worker serves the queue %(queue)s") % {"queue": queue}
 
 
-START_GRACE_SECONDS = 15.0  # seconds in which a new worker group need not claim a job
-MIN_STUCK_SECONDS = 5.0  # minimum of seconds after which free workers count as stuck
+WORKER_START_GRACE_SECONDS = (
+    15.0  # seconds in which a new worker group need not claim a job
+)
+MIN_SECONDS_UNTIL_STUCK = (
+    5.0  # minimum of seconds after which free workers count as stuck
+)
 
 
 class WorkerGroupWatchdog:
@@ -99,7 +103,7 @@ class WorkerGroupWatchdog:
         self.owner = owner
         self.workers = workers
         self._last_claim: dt.datetime | None = None
-        self._since = time.monotonic() + START_GRACE_SECONDS
+        self._since = time.monotonic() + WORKER_START_GRACE_SECONDS
 
     def is_stuck(self) -> bool:
         """Return True if free workers of the group leave claimable jobs in the queue.
@@ -112,17 +116,17 @@ class WorkerGroupWatchdog:
             return False
         claims = Job.all_kinds.filter(lease_owner__startswith=self.owner)
         running = claims.filter(state=Job.State.RUNNING).count()
-        if running >= self.workers or not claimable_jobs(self.owner).exists():
+        if running >= self.workers or not list_claimable_jobs(self.owner).exists():
             self._since = max(self._since, now)
         else:
             before = self._last_claim
             self._last_claim = claims.aggregate(last=Max("started_at"))["last"]
             if self._last_claim != before:
                 self._since = now
-        return now - self._since > max(settings.LEASE_SECONDS, MIN_STUCK_SECONDS)
+        return now - self._since > max(settings.LEASE_SECONDS, MIN_SECONDS_UNTIL_STUCK)
 
 
-LIGHT, MODELS, GPU = Job.LIGHT, "models", "gpu"
+LIGHT_QUEUE, MODELS_QUEUE, GPU_QUEUE = Job.LIGHT, "models", "gpu"
 #: The function in `scoring` has a dotted name, as `tasks` must not import `scoring`.
 NEEDS_MODELS_FUNCTION = "scoring.metrics.needs_models"
 #: A run is heavy if the median of recent runs of its phase took longer than HEAVY_RUN_DURATION.
@@ -130,7 +134,7 @@ HEAVY_RUN_DURATION = dt.timedelta(seconds=20)
 RECENT_RUNS_CONSIDERED = 5
 
 
-def queue_of_task(task: Task) -> str:
+def choose_queue_of_task(task: Task) -> str:
     """Return the job queue that organisers have set for the task. By default, tasks
     whose metrics need models use the queue `models`, and all other tasks use the queue
     `light`.
@@ -138,16 +142,16 @@ def queue_of_task(task: Task) -> str:
     if task.queue:
         return task.queue
     return (
-        MODELS
+        MODELS_QUEUE
         if import_string(NEEDS_MODELS_FUNCTION)(
             task.type, tuple(task.rules), task.options
         )
-        else LIGHT
+        else LIGHT_QUEUE
     )
 
 
 def is_heavy_run(submission: Submission, queue: str, kind: Job.Kind) -> bool:
-    if queue != LIGHT or submission.size > settings.CHECK_MAX_MB * 1024 * 1024:
+    if queue != LIGHT_QUEUE or submission.size > settings.CHECK_MAX_MB * 1024 * 1024:
         return True
     same = {
         "season": submission.phase.task.season_id,
@@ -168,9 +172,11 @@ def is_heavy_run(submission: Submission, queue: str, kind: Job.Kind) -> bool:
     return bool(took) and took[len(took) // 2] > HEAVY_RUN_DURATION
 
 
-def scheduling_facts(submission: Submission, kind: Job.Kind) -> dict[str, object]:
+def compute_scheduling_fields(
+    submission: Submission, kind: Job.Kind
+) -> dict[str, object]:
     task = submission.phase.task
-    queue = LIGHT if kind == Job.Kind.CHECK else queue_of_task(task)
+    queue = LIGHT_QUEUE if kind == Job.Kind.CHECK else choose_queue_of_task(task)
     is_again = submission.status == Submission.Status.SCORED
     facts = {
         "season": task.season_id,
@@ -182,13 +188,13 @@ def scheduling_facts(submission: Submission, kind: Job.Kind) -> dict[str, object
     own = before.order_by("-turn").values_list("turn", flat=True).first()
     # The turn follows the team's latest turn, but is at least the current turn.
     turn = max(
-        0 if own is None else own + 1, turns_of_started_jobs(**facts).first() or 0
+        0 if own is None else own + 1, list_turns_of_started_jobs(**facts).first() or 0
     )
     facts |= {"team": submission.team_id or 0, "turn": turn}
     return {"queue": queue, "is_heavy": is_heavy_run(submission, queue, kind), **facts}
 
 
-def turns_of_started_jobs(**of: Any) -> QuerySet[Job, int]:
+def list_turns_of_started_jobs(**of: Any) -> QuerySet[Job, int]:
     """Return the turns of jobs that have started, the latest start first. Jobs of the
     teams of a season alternate by turns.
     """
@@ -196,32 +202,40 @@ def turns_of_started_jobs(**of: Any) -> QuerySet[Job, int]:
     return begun.values_list("turn", flat=True)
 
 
-#: Jobs that started more than SEASON_MEMORY_SECONDS seconds ago do not affect the order of seasons.
-SEASON_MEMORY_SECONDS = 3600
-MAX_TURN = 2**31 - 1
-NEVER_STARTED = dt.datetime.min.replace(tzinfo=dt.UTC)
+#: Jobs that started more than SEASON_ORDER_WINDOW_SECONDS seconds ago do not affect the order of seasons.
+SEASON_ORDER_WINDOW_SECONDS = 3600
+MAX_TURN_NUMBER = 2**31 - 1
+NEVER_STARTED_TIME = dt.datetime.min.replace(tzinfo=dt.UTC)
 #: The conditions contain no parameters, so that databases use the partial index.
 _STATE_CONDITIONS = "state = 'queued'", "state = 'running'"
-QUEUED, RUNNING = (RawSQL(state, (), BooleanField()) for state in _STATE_CONDITIONS)  # noqa: S611  (texts of our own)
+IS_QUEUED_SQL, IS_RUNNING_SQL = (
+    RawSQL(state, (), BooleanField())  # noqa: S611  (texts of our own)
+    for state in _STATE_CONDITIONS
+)
 #: The query finds the first queued job of each group by index look-ups.
 #: The `nullif` calls keep SQLite from scanning all rows with equal values.
 #: SQLite must be told the index, since it would otherwise sort all waiting jobs.
-_GROUP, _ORDER = (", ".join(names) for names in (Job.GROUP, Job.ORDER))
-_GROUP_OF_HEAD = ", ".join(f"nullif(job.{name}, NULL)" for name in Job.GROUP)
-_FIRST_OF_GROUP = f"ORDER BY {_GROUP}, {_ORDER} LIMIT 1"
+_GROUP_COLUMNS_SQL, _ORDER_COLUMNS_SQL = (
+    ", ".join(names) for names in (Job.GROUP, Job.ORDER)
+)
+_HEAD_GROUP_COLUMNS_SQL = ", ".join(f"nullif(job.{name}, NULL)" for name in Job.GROUP)
+_FIRST_JOB_OF_GROUP_SQL = f"ORDER BY {_GROUP_COLUMNS_SQL}, {_ORDER_COLUMNS_SQL} LIMIT 1"
+_IS_BEHIND_HEAD_SQL = (
+    f"({_GROUP_COLUMNS_SQL}, turn) > ({_HEAD_GROUP_COLUMNS_SQL}, {MAX_TURN_NUMBER})"
+)
 FIRST_JOBS_SQL = f"""
     WITH RECURSIVE head (id) AS (
-        SELECT (SELECT id FROM tasks_job %(by)s WHERE {_STATE_CONDITIONS[0]} {_FIRST_OF_GROUP})
+        SELECT (SELECT id FROM tasks_job %(by)s WHERE {_STATE_CONDITIONS[0]} {_FIRST_JOB_OF_GROUP_SQL})
         UNION ALL
         SELECT (SELECT id FROM tasks_job %(by)s
-                WHERE {_STATE_CONDITIONS[0]} AND ({_GROUP}, turn) > ({_GROUP_OF_HEAD}, {MAX_TURN})
-                {_FIRST_OF_GROUP})
+                WHERE {_STATE_CONDITIONS[0]} AND {_IS_BEHIND_HEAD_SQL}
+                {_FIRST_JOB_OF_GROUP_SQL})
         FROM head JOIN tasks_job job ON job.id = head.id
     ) SELECT id FROM head
 """  # noqa: S608
 
 
-def jobs_in_served_queues() -> QuerySet[Job]:
+def list_jobs_in_served_queues() -> QuerySet[Job]:
     waiting = Job.all_kinds.filter(
         state=Job.State.QUEUED, priority__lt=Job.Priority.POST
     )
@@ -236,17 +250,17 @@ LONG_JOB_CONDITIONS = {
 }
 
 
-def claimable_jobs(group: str) -> QuerySet[Job]:
+def list_claimable_jobs(group: str) -> QuerySet[Job]:
     """Return the jobs that a worker of the group may claim now. Only the first queued
     job is returned for each group of similar jobs (same queue, kind, weight, priority
     and season).
     """
-    jobs = first_job_per_group(jobs_in_served_queues())
+    jobs = select_first_job_per_group(list_jobs_in_served_queues())
     if not settings.FAST_LANE:
         return jobs
     # A process may claim a run's jobs for all rule sets, so processes are counted.
     at_work = Job.all_kinds.filter(
-        RUNNING, lease_owner__gt="", lease_owner__startswith=group
+        IS_RUNNING_SQL, lease_owner__gt="", lease_owner__startswith=group
     ).aggregate(
         **{
             name: Count("lease_owner", filter=which, distinct=True)
@@ -259,7 +273,7 @@ def claimable_jobs(group: str) -> QuerySet[Job]:
     return jobs
 
 
-def first_job_per_group(jobs: QuerySet[Job]) -> QuerySet[Job]:
+def select_first_job_per_group(jobs: QuerySet[Job]) -> QuerySet[Job]:
     with connection.cursor() as cursor:
         cursor.execute(
             FIRST_JOBS_SQL
@@ -272,7 +286,7 @@ def sort_by_fair_share(jobs: QuerySet[Job]) -> list[Job]:
     """Sort the jobs in the order in which workers take them."""
     begun = Job.objects.filter(
         season=OuterRef("season"),
-        started_at__gt=database_time_after(-SEASON_MEMORY_SECONDS),
+        started_at__gt=database_time_expression(-SEASON_ORDER_WINDOW_SECONDS),
     )
     lately = begun.order_by("-started_at").values("started_at")
     new, again = (
@@ -282,7 +296,7 @@ def sort_by_fair_share(jobs: QuerySet[Job]) -> list[Job]:
     rows: list[Any] = list(jobs.annotate(new=new, again=again).order_by(*Job.ORDER))
     seasons: dict[tuple[int, int], Any] = {}
     for job in rows:
-        last = max(job.new or NEVER_STARTED, job.again or NEVER_STARTED)
+        last = max(job.new or NEVER_STARTED_TIME, job.again or NEVER_STARTED_TIME)
         seasons.setdefault(
             (job.priority, job.season), (job.priority, last, job.created_at, job.pk)
         )
@@ -293,7 +307,7 @@ def sort_by_fair_share(jobs: QuerySet[Job]) -> list[Job]:
 MAX_QUEUE_POSITION = 100
 
 
-def place_in_queue(submission: Submission) -> int | None:
+def compute_position_in_queue(submission: Submission) -> int | None:
     """Return the run's position in the queue of jobs, counted from 1, but at most
     MAX_QUEUE_POSITION + 1. Return None if the run is not queued.
     """
@@ -307,7 +321,7 @@ def place_in_queue(submission: Submission) -> int | None:
     if job is None:
         return None
     firsts = sort_by_fair_share(
-        first_job_per_group(
+        select_first_job_per_group(
             Job.objects.filter(queue=job.queue, priority__lte=job.priority)
         )
     )
@@ -321,9 +335,9 @@ def place_in_queue(submission: Submission) -> int | None:
     for first in firsts:
         # SQLite uses the index for `IN`, but not for comparisons with booleans.
         group = {f"{name}__in": [getattr(first, name)] for name in Job.GROUP}
-        waiting = Job.all_kinds.filter(QUEUED, sets_status=True, **group).order_by(
-            *Job.ORDER
-        )
+        waiting = Job.all_kinds.filter(
+            IS_QUEUED_SQL, sets_status=True, **group
+        ).order_by(*Job.ORDER)
         if (first.priority, first.season) == (job.priority, job.season):
             own += waiting.filter(earlier, turn__lte=job.turn).values_list(
                 "pk", flat=True

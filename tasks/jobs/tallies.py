@@ -13,11 +13,14 @@ from django.db.models import Count, F, Q, Sum
 
 from tasks.models import Tallied, Tally
 
-#: `BUCKET_SECONDS` are the upper bounds in seconds, and a last bucket has no bound.
-BUCKET_SECONDS = (0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
+#: `HISTOGRAM_BUCKET_SECONDS` are the upper bounds in seconds, and a last bucket has no bound.
+HISTOGRAM_BUCKET_SECONDS = (0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
 
-JOB_SECONDS, UPLOAD_TO_SCORE = "job_seconds", "upload_to_score_seconds"
-LEASES_LOST, BEGUN_AGAIN = "leases_lost", "jobs_begun_again"
+JOB_DURATION_COUNTER, UPLOAD_TO_SCORE_DURATION_COUNTER = (
+    "job_seconds",
+    "upload_to_score_seconds",
+)
+LOST_LEASES_COUNTER, RESTARTED_JOBS_COUNTER = "leases_lost", "jobs_begun_again"
 
 
 def increment_counter(
@@ -39,22 +42,22 @@ def increment_counter(
 
 def observe_duration(name: str, label: str, seconds: float) -> None:
     increment_counter(
-        name, label, place=bisect_left(BUCKET_SECONDS, seconds), total=seconds
+        name, label, place=bisect_left(HISTOGRAM_BUCKET_SECONDS, seconds), total=seconds
     )
 
 
-def counter_values(name: str) -> dict[str, int]:
+def load_counter_values(name: str) -> dict[str, int]:
     return dict(Tally.objects.filter(name=name).values_list("label", "number"))
 
 
-def duration_histogram(name: str) -> dict[str, tuple[list[int], float]]:
+def load_duration_histogram(name: str) -> dict[str, tuple[list[int], float]]:
     """Return for each label of a histogram the cumulative counts of the buckets and the
     sum of all observed seconds. The last count is the total.
     """
     numbers: dict[str, list[int]] = {}
     sums: dict[str, float] = {}
     for tally in Tally.objects.filter(name=name):
-        numbers.setdefault(tally.label, [0] * (len(BUCKET_SECONDS) + 1))[
+        numbers.setdefault(tally.label, [0] * (len(HISTOGRAM_BUCKET_SECONDS) + 1))[
             tally.place
         ] = tally.number
         sums[tally.label] = sums.get(tally.label, 0.0) + tally.total
@@ -65,7 +68,7 @@ def duration_histogram(name: str) -> dict[str, tuple[list[int], float]]:
 
 
 #: Rows of ``Tallied`` count runs, runs by day in UTC, or jobs.
-RUNS, DAYS, JOBS = "run", "day", "job"
+RUN_COUNT_KIND, DAILY_RUN_COUNT_KIND, JOB_COUNT_KIND = "run", "day", "job"
 TALLIED_KEY_COLUMNS = ("what", "phase", "team", "day", "queue", "state")
 #: One statement deletes at most MAX_ROWS_DELETED_AT_ONCE rows, as SQLite limits parameters.
 MAX_ROWS_DELETED_AT_ONCE = 5000
@@ -82,18 +85,18 @@ _COUNT_RUN_BY_DAY_SQL = """
 _COUNT_JOB_SQL = """
     SELECT 'job', 0, 0, CAST(NULL AS date), {row}queue, {row}state, {sign}1, 0 {rows}
     WHERE {row}kind IN ('write', 'check', 'score')"""
-_RUN_CHANGED_CONDITION = """
+_RUN_CHANGED_SQL_CONDITION = """
     OLD.status <> NEW.status OR OLD.size <> NEW.size OR OLD.submitted_at <> NEW.submitted_at
     OR OLD.phase_id <> NEW.phase_id OR COALESCE(OLD.team_id, 0) <> COALESCE(NEW.team_id, 0)"""
-_JOB_CHANGED_CONDITION = (
+_JOB_CHANGED_SQL_CONDITION = (
     "OLD.state <> NEW.state OR OLD.queue <> NEW.queue OR OLD.kind <> NEW.kind"
 )
 COUNTED_TABLES = {
     "tasks_submission": (
         (_COUNT_RUN_SQL, _COUNT_RUN_BY_DAY_SQL),
-        _RUN_CHANGED_CONDITION,
+        _RUN_CHANGED_SQL_CONDITION,
     ),
-    "tasks_job": ((_COUNT_JOB_SQL,), _JOB_CHANGED_CONDITION),
+    "tasks_job": ((_COUNT_JOB_SQL,), _JOB_CHANGED_SQL_CONDITION),
 }
 COUNTING_TRIGGERS = {
     f"tallied_{table}_{event.lower()}": (table, event)
@@ -202,9 +205,9 @@ def _format_counting_sql(
     return part.format(row=row, sign=sign, rows=rows, day=day)
 
 
-def tallied_run_count(which: Q) -> int:
+def sum_tallied_run_counts(which: Q) -> int:
     return int(
-        Tallied.objects.filter(which, what=RUNS).aggregate(
+        Tallied.objects.filter(which, what=RUN_COUNT_KIND).aggregate(
             all=Sum("number", default=0)
         )["all"]
     )

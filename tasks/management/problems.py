@@ -9,26 +9,37 @@ from django.core.management.base import BaseCommand, CommandError
 
 from tasks.models import Phase, Season
 from tasks.types import InputRefused
-from tasks.types.problems import Problem, alike, capped, counted
+from tasks.types.problems import (
+    Problem,
+    counted,
+    merge_with_further_lines,
+    select_problems_to_list,
+)
 
-LET_OUT = "the task's name, where something may be known of its gold before its time; --reason says why"
-#: A command ends with the exit code REFUSED if its input is refused.
-REFUSED = 2
+EMBARGO_BREACH_OPTION_HELP = (
+    "the task's name, where something may be known of its gold before its time; "
+    "--reason says why"
+)
+#: A command ends with the exit code REFUSED_INPUT_EXIT_CODE if its input is refused.
+REFUSED_INPUT_EXIT_CODE = 2
 
 
-def told(problems: Sequence[Problem]) -> list[str]:
-    shown, more = capped(problems)
-    lines = (f"{problem}{others.words}" for problem, others in alike(shown))
+def format_problem_lines(problems: Sequence[Problem]) -> list[str]:
+    shown, more = select_problems_to_list(problems)
+    lines = (
+        f"{problem}{others.words}"
+        for problem, others in merge_with_further_lines(shown)
+    )
     return [*lines, *([f"and {more} more problems"] if more else [])]
 
 
-def season_named(slug: str) -> Season:
+def get_season_or_command_error(slug: str) -> Season:
     if (season := Season.objects.filter(slug=slug).first()) is None:
         raise CommandError(f"there is no season “{slug}”")
     return season
 
 
-def phase_named(*, season: str, task: str, phase: str) -> Phase:
+def get_phase_or_command_error(*, season: str, task: str, phase: str) -> Phase:
     """Return the phase with the slugs of season, task and phase. Raises CommandError if
     the phase does not exist.
     """
@@ -38,12 +49,16 @@ def phase_named(*, season: str, task: str, phase: str) -> Phase:
     ).first()
     if found is None:
         name = f"{season}/{task}/{phase}"
-        raise CommandError(f"there is no phase “{name}”", returncode=REFUSED)
+        raise CommandError(
+            f"there is no phase “{name}”", returncode=REFUSED_INPUT_EXIT_CODE
+        )
     return found
 
 
 @contextmanager
-def refusing(*kinds: type[Exception], words: str = "{}") -> Iterator[None]:
+def convert_to_command_error(
+    *kinds: type[Exception], words: str = "{}"
+) -> Iterator[None]:
     try:
         yield
     except kinds as reason:
@@ -51,12 +66,12 @@ def refusing(*kinds: type[Exception], words: str = "{}") -> Iterator[None]:
 
 
 @contextmanager
-def problems_told(command: BaseCommand, *, otherwise: str) -> Iterator[None]:
+def report_refused_input(command: BaseCommand, *, otherwise: str) -> Iterator[None]:
     try:
         yield
     except InputRefused as refused:
-        for line in told(refused.problems):
+        for line in format_problem_lines(refused.problems):
             command.stderr.write(line)
         count = counted(refused.problems)
         message = f"{count} problem{'' if count == 1 else 's'}; {otherwise}"
-        raise CommandError(message, returncode=REFUSED) from refused
+        raise CommandError(message, returncode=REFUSED_INPUT_EXIT_CODE) from refused

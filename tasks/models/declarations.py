@@ -49,20 +49,26 @@ class MeasuresFile(models.Model):
     approved_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
-        name = official_program.PROGRAM if self.is_program else own_measures.MEASURES
+        name = (
+            official_program.PROGRAM_FILE_NAME
+            if self.is_official_program
+            else own_measures.MEASURES_FILE_NAME
+        )
         return f"{name} {self.digest[:12]}"
 
     @property
-    def is_program(self) -> bool:
-        return official_program.is_program(self.text)
+    def is_official_program(self) -> bool:
+        return official_program.is_program_json(self.text)
 
 
-def may_run_measures(text: str) -> bool:
-    if own_measures.is_trusted(text):
+def can_run_measures(text: str) -> bool:
+    if own_measures.is_trusted_measures_file(text):
         return True
     if settings.OWN_MEASURES == "nobody" or not is_fully_confined():
         return False
-    brought = MeasuresFile.objects.filter(digest=own_measures.digest_of(text))
+    brought = MeasuresFile.objects.filter(
+        digest=own_measures.compute_measures_digest(text)
+    )
     return (
         brought
         if settings.OWN_MEASURES == "organisers"
@@ -87,7 +93,7 @@ def load_declared_type(digest: str) -> TaskType:
     return folder.read_declaration(files, parses_program=False)
 
 
-def newest_declared_type(slug: str) -> TaskType | None:
+def load_newest_declared_type(slug: str) -> TaskType | None:
     """Return the newest declared task type with the slug. Folders with the same slug
     may differ in texts that do not change scores.
     """

@@ -19,7 +19,7 @@ from tasks.models.submissions import Submission
 RUN_JOB_KINDS = ("write", "check", "score")
 
 
-class JobsOfRuns(models.Manager["Job"]):
+class RunJobManager(models.Manager["Job"]):
     def get_queryset(self) -> models.QuerySet[Job]:
         return super().get_queryset().filter(kind__in=RUN_JOB_KINDS)
 
@@ -131,7 +131,7 @@ class Job(models.Model):
 
     #: `all_kinds` returns all jobs, and `objects` returns only the jobs of runs.
     all_kinds: ClassVar[models.Manager[Job]] = models.Manager()
-    objects: ClassVar[JobsOfRuns] = JobsOfRuns()
+    objects: ClassVar[RunJobManager] = RunJobManager()
 
     #: Queued jobs are grouped by the fields in GROUP, and a group is sorted by ORDER.
     GROUP: ClassVar[tuple[str, ...]] = (
@@ -205,7 +205,7 @@ class Job(models.Model):
         return f"{self.submission} under {self.rules}" if self.rules else of_run
 
     @classmethod
-    def create_post_jobs(
+    def create_webhook_or_mail_jobs(
         cls, kind: Kind, number: int, at: dt.datetime, due_at: dt.datetime
     ) -> list[Job]:
         facts = {
@@ -217,15 +217,15 @@ class Job(models.Model):
         return cls.all_kinds.bulk_create(cls(**facts) for _ in range(number))
 
     @property
-    def writes_run(self) -> bool:
+    def is_baseline_writing_job(self) -> bool:
         return self.kind == self.Kind.WRITE
 
 
-MAX_NOTE_CHARACTERS = 500
+MAX_ACKNOWLEDGEMENT_CHARACTERS = 500
 
 
 class AcknowledgementQuerySet(models.QuerySet["Acknowledgement"]):
-    def holding(self) -> AcknowledgementQuerySet:
+    def of_current_failures(self) -> AcknowledgementQuerySet:
         run = Q(
             job=None,
             submission__status=Submission.Status.FAILED,
@@ -261,7 +261,7 @@ class Acknowledgement(models.Model):
         Job, on_delete=CASCADE, null=True, blank=True, related_name="acknowledgements"
     )
     failed_at = models.DateTimeField()
-    note = models.CharField(max_length=MAX_NOTE_CHARACTERS, blank=True)
+    note = models.CharField(max_length=MAX_ACKNOWLEDGEMENT_CHARACTERS, blank=True)
     by = models.ForeignKey(
         User, on_delete=SET_NULL, null=True, blank=True, related_name="+"
     )
@@ -342,5 +342,5 @@ class WorkerGroup(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def serves(self, queue: str) -> bool:
+    def serves_queue(self, queue: str) -> bool:
         return not self.queues or queue in self.queues

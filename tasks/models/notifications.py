@@ -22,7 +22,7 @@ from tasks.models.seasons import Organiser, Phase, Season
 from tasks.models.submissions import Submission
 
 
-class Kind(models.TextChoices):
+class NotificationKind(models.TextChoices):
     SCORED = "run-scored", _("A run of your team was scored")
     FAILED = "run-failed", _("A run of your team could not be scored")
     REFUSED = "run-refused", _("A run of your team was refused after it was submitted")
@@ -60,33 +60,37 @@ class Kind(models.TextChoices):
     )
 
 
-class Channel(models.TextChoices):
+class NotificationChannel(models.TextChoices):
     MAIL = "mail", _("here and by e-mail")
     SITE = "site", _("here only")
     NONE = "none", _("not at all")
 
 
-SCORE_OUTCOME_KINDS = (Kind.SCORED, Kind.RESCORED, Kind.CONFIRM)
+SCORE_OUTCOME_KINDS = (
+    NotificationKind.SCORED,
+    NotificationKind.RESCORED,
+    NotificationKind.CONFIRM,
+)
 #: The kinds of notifications in TEAM_MEMBER_KINDS are only sent to members of the team.
 #: The kinds in ORGANISER_KINDS are only sent to organisers and their helpers.
 TEAM_MEMBER_KINDS = (
     *SCORE_OUTCOME_KINDS,
-    Kind.FAILED,
-    Kind.REFUSED,
-    Kind.DECIDED,
-    Kind.TRIES,
-    Kind.EXCLUDED,
-    Kind.JOIN_ASKED,
-    Kind.MERGE_ASKED,
-    Kind.MERGED,
+    NotificationKind.FAILED,
+    NotificationKind.REFUSED,
+    NotificationKind.DECIDED,
+    NotificationKind.TRIES,
+    NotificationKind.EXCLUDED,
+    NotificationKind.JOIN_ASKED,
+    NotificationKind.MERGE_ASKED,
+    NotificationKind.MERGED,
 )
 ORGANISER_KINDS = (
-    Kind.ASKED,
-    Kind.ROLE,
-    Kind.QUESTION,
-    Kind.REPORTED,
-    Kind.SHARED,
-    Kind.CLAIM,
+    NotificationKind.ASKED,
+    NotificationKind.ROLE,
+    NotificationKind.QUESTION,
+    NotificationKind.REPORTED,
+    NotificationKind.SHARED,
+    NotificationKind.CLAIM,
 )
 
 
@@ -111,9 +115,11 @@ class NotificationQuerySet(models.QuerySet["Notification"]):
         is_open = (has_changed & Q(phase__board_then__in=open_boards)) | (
             ~has_changed & Q(phase__board__in=open_boards)
         )
-        hides = Q(phase__own_scores=Phase.OwnRuns.NOTHING) & ~is_open
+        hides = Q(phase__own_scores=Phase.OwnRunDetail.NOTHING) & ~is_open
         return (
-            self.filter(Q(season__is_public=True) | runs_it | Q(kind=Kind.SHEET))
+            self.filter(
+                Q(season__is_public=True) | runs_it | Q(kind=NotificationKind.SHEET)
+            )
             .filter(~Q(kind__in=TEAM_MEMBER_KINDS) | Q(Exists(member)))
             .filter(~Q(kind__in=ORGANISER_KINDS) | runs_it)
             .filter(~Q(kind__in=SCORE_OUTCOME_KINDS) | ~hides)
@@ -176,7 +182,7 @@ class NotificationChoice(models.Model):
         User, on_delete=CASCADE, related_name="notification_choices"
     )
     kind = models.CharField(max_length=30)
-    channel = models.CharField(max_length=4, choices=Channel)
+    channel = models.CharField(max_length=4, choices=NotificationChannel)
 
     class Meta:
         constraints = [

@@ -16,7 +16,7 @@ from django.db.models import (
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from citeboard.core.models import json_field_with_default
+from citeboard.core.models import build_json_field_with_default
 from citeboard.teams.models import Membership, Team, User
 from tasks.models.seasons import Season
 
@@ -41,15 +41,15 @@ class RegistrationQuerySet(models.QuerySet["Registration"]):
         return self.filter(Q(is_approved=True) | Q(decided_at=None))
 
 
-def pseudonym_of_alias(alias: int | None) -> str | None:
+def format_team_pseudonym(alias: int | None) -> str | None:
     return None if alias is None else f"Team {alias}"
 
 
-def name_to_others(season: Season, team: Team) -> str:
+def get_team_name_for_others(season: Season, team: Team) -> str:
     """Return the team's name, or its pseudonym if the season hides the names of teams
     from other teams.
     """
-    if season.names_teams():
+    if season.shows_team_names():
         return team.name
     entry = Registration.objects.filter(season=season, team=team).first()
     return entry.pseudonym if entry else gettext("a team")
@@ -99,7 +99,7 @@ class Registration(models.Model):
 
     @property
     def pseudonym(self) -> str:
-        return pseudonym_of_alias(self.alias) or gettext("a team")
+        return format_team_pseudonym(self.alias) or gettext("a team")
 
     @property
     def is_waiting(self) -> bool:
@@ -181,12 +181,12 @@ class MergeProposal(models.Model):
 
     @property
     def names(self) -> dict[str, str]:
-        others = name_to_others(self.season, getattr(self, self.other))
+        others = get_team_name_for_others(self.season, getattr(self, self.other))
         return {"team": self.team.name, "into": self.into.name, self.other: others}
 
     @property
-    def slugs(self) -> dict[str, str | None]:
-        hidden = {} if self.season.names_teams() else {self.other: None}
+    def slugs_shown_to_asking_team(self) -> dict[str, str | None]:
+        hidden = {} if self.season.shows_team_names() else {self.other: None}
         return {"team": self.team.slug, "into": self.into.slug, **hidden}
 
 
@@ -229,7 +229,7 @@ class TermsAcceptance(models.Model):
     )
     name = models.CharField(max_length=120)
     accepted_at = models.DateTimeField(default=timezone.now)
-    given: models.JSONField[dict[str, str]] = json_field_with_default(
+    given: models.JSONField[dict[str, str]] = build_json_field_with_default(
         dict,
         "What the season asked of the person with it, by field; organisers alone read it.",
         blank=True,

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from django.utils.translation import gettext, gettext_lazy, gettext_noop as _
 
-YES_OR_NO = {"no": _("no"), "yes": _("yes")}
+YES_AND_NO_LABELS = {"no": _("no"), "yes": _("yes")}
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedField:
+class TranslatedFormField:
     """A form field whose label and help text are stored in English. The properties
     ``label`` and ``help`` return translations into the user's language.
     """
@@ -28,7 +28,7 @@ class AskedField:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CardField(AskedField):
+class RunCardField(TranslatedFormField):
     """A field of the run card.
 
     The value of a field of the run card is a text, a short text (``is_short``), a URL
@@ -55,31 +55,31 @@ class CardField(AskedField):
         return not self.values and not self.is_date
 
 
-CARD_FIELDS = {
+RUN_CARD_FIELDS = {
     known.name: known
     for known in (
-        CardField(
+        RunCardField(
             name="code",
             english=_("Code"),
             asks=_("The address of the code."),
             is_link=True,
             max_length=200,
         ),
-        CardField(
+        RunCardField(
             name="paper",
             english=_("Paper"),
             asks=_("The address of a paper that describes it."),
             is_link=True,
             max_length=200,
         ),
-        CardField(
+        RunCardField(
             name="training_data",
             english=_("Training data"),
             asks=_(
                 "What it was trained or tuned on, with versions and years; “none” without any."
             ),
         ),
-        CardField(
+        RunCardField(
             name="trained_on",
             english=_("Data sets trained on"),
             is_list=True,
@@ -89,16 +89,16 @@ CARD_FIELDS = {
                 "without any. Where a task tests on several data sets, they make a table of transfer."
             ),
         ),
-        CardField(
+        RunCardField(
             name="trained_on_test_year",
             english=_("Trained on data of the test year"),
-            values=YES_OR_NO,
+            values=YES_AND_NO_LABELS,
             marked={"yes": _("trained on the test year")},
             asks=_(
                 "Whether anything that it was trained on appeared in the year of the test data or later."
             ),
         ),
-        CardField(
+        RunCardField(
             name="knowledge_cutoff",
             english=_("Knowledge cut-off"),
             is_date=True,
@@ -108,7 +108,7 @@ CARD_FIELDS = {
                 "trained model, “unknown” where its maker does not say."
             ),
         ),
-        CardField(
+        RunCardField(
             name="model",
             english=_("Model"),
             marked={"closed": _("closed model")},
@@ -119,7 +119,7 @@ CARD_FIELDS = {
             },
             asks=_("Of all the models that it uses."),
         ),
-        CardField(
+        RunCardField(
             name="external_resources",
             english=_("External resources"),
             asks=_(
@@ -127,16 +127,16 @@ CARD_FIELDS = {
                 "of papers; “none” without any."
             ),
         ),
-        CardField(
+        RunCardField(
             name="human_in_the_loop",
             english=_("Human in the loop"),
-            values=YES_OR_NO,
+            values=YES_AND_NO_LABELS,
             marked={"yes": _("human in the loop")},
             asks=_(
                 "Whether a person looked at the test data and changed an answer, a query or a prompt."
             ),
         ),
-        CardField(
+        RunCardField(
             name="seed",
             english=_("Seed"),
             is_short=True,
@@ -145,23 +145,23 @@ CARD_FIELDS = {
         ),
     )
 }
-#: `EMPTY_LIST_VALUE` as the value of a list field of a run card means an empty list.
-EMPTY_LIST_VALUE = "none"
-METHOD, COSTS = "method", "costs"
+#: `EMPTY_CARD_LIST_VALUE` as the value of a list field of a run card means an empty list.
+EMPTY_CARD_LIST_VALUE = "none"
+METHOD_REQUIREMENT, COSTS_REQUIREMENT = "method", "costs"
 REQUIRABLE_FIELD_LABELS = {
-    METHOD: gettext_lazy("Method, as the description"),
-    **{known.name: gettext_lazy(known.english) for known in CARD_FIELDS.values()},
-    COSTS: gettext_lazy("Costs, at least one figure"),
+    METHOD_REQUIREMENT: gettext_lazy("Method, as the description"),
+    **{known.name: gettext_lazy(known.english) for known in RUN_CARD_FIELDS.values()},
+    COSTS_REQUIREMENT: gettext_lazy("Costs, at least one figure"),
 }
 MARK_LABELS_BY_VALUE = {
     (known.name, value): words
-    for known in CARD_FIELDS.values()
+    for known in RUN_CARD_FIELDS.values()
     for value, words in known.marked.items()
 }
 MARKED_FIELD_NAMES = tuple(dict.fromkeys(name for name, _ in MARK_LABELS_BY_VALUE))
 
 
-def warning_labels_of_card(card: Mapping[str, str]) -> list[tuple[str, str]]:
+def list_warning_labels_of_card(card: Mapping[str, str]) -> list[tuple[str, str]]:
     if not card:
         return []
     return [
@@ -171,20 +171,20 @@ def warning_labels_of_card(card: Mapping[str, str]) -> list[tuple[str, str]]:
     ]
 
 
-def without_identifying_fields(card: Mapping[str, str]) -> dict[str, str]:
+def remove_identifying_card_fields(card: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in card.items()
-        if name in CARD_FIELDS and not CARD_FIELDS[name].names_team
+        if name in RUN_CARD_FIELDS and not RUN_CARD_FIELDS[name].names_team
     }
 
 
-def training_datasets_of(card: Mapping[str, str]) -> tuple[str, ...]:
+def list_training_datasets_of_card(card: Mapping[str, str]) -> tuple[str, ...]:
     named = tuple(filter(None, card.get("trained_on", "").split(", ")))
-    return () if named == (EMPTY_LIST_VALUE,) else named
+    return () if named == (EMPTY_CARD_LIST_VALUE,) else named
 
 
-def card_declares_fact(card: Mapping[str, str], fact: str) -> bool:
+def does_card_declare_fact(card: Mapping[str, str], fact: str) -> bool:
     """Return True if a run card declares a fact, such as `model:open` or
     `trained_on:SciSummNet`.
 
@@ -192,11 +192,13 @@ def card_declares_fact(card: Mapping[str, str], fact: str) -> bool:
     with a knowledge cutoff before this month.
     """
     name, _colon, value = fact.partition(":")
-    known, said = CARD_FIELDS.get(name), card.get(name, "")
+    known, said = RUN_CARD_FIELDS.get(name), card.get(name, "")
     if known is None or not said:
         return False
     if known.is_date:
-        return said == EMPTY_LIST_VALUE or (said < value and not value.startswith(said))
+        return said == EMPTY_CARD_LIST_VALUE or (
+            said < value and not value.startswith(said)
+        )
     return (
         value.casefold() in said.casefold().split(", ")
         if known.is_list
@@ -204,7 +206,7 @@ def card_declares_fact(card: Mapping[str, str], fact: str) -> bool:
     )
 
 
-def searchable_card_facts(
+def collect_searchable_card_facts(
     cards: Iterable[Mapping[str, str]],
 ) -> dict[str, dict[str, str]]:
     """Return the facts on run cards that users can search for. The result maps the
@@ -212,7 +214,7 @@ def searchable_card_facts(
     """
     facts: dict[str, dict[str, str]] = {}
     for card in filter(None, cards):
-        for known, words in filled_card_fields(card):
+        for known, words in list_filled_card_fields(card):
             said = card[known.name]
             values = {said: words} if known.values else {}
             if known.is_list:
@@ -225,9 +227,9 @@ def searchable_card_facts(
     return {label: dict(sorted(fact.items())) for label, fact in facts.items()}
 
 
-def filled_card_fields(card: Mapping[str, str]) -> list[tuple[CardField, str]]:
+def list_filled_card_fields(card: Mapping[str, str]) -> list[tuple[RunCardField, str]]:
     return [
         (one, one.choices.get(card[name], card[name]))
-        for name, one in CARD_FIELDS.items()
+        for name, one in RUN_CARD_FIELDS.items()
         if card.get(name)
     ]

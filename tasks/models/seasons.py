@@ -21,62 +21,65 @@ from django.utils.functional import Promise
 from django.utils.text import capfirst
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.core.instants import ENDLESS_TIME, parse_zone
-from citeboard.core.models import json_field_with_default, text_field_with_default
-from citeboard.teams.models import ASKED_BY_TERMS, User
+from citeboard.core.instants import ENDLESS_PHASE_END, parse_time_zone
+from citeboard.core.models import (
+    build_json_field_with_default,
+    build_text_field_with_default,
+)
+from citeboard.teams.models import FIELDS_ASKED_BY_TERMS, User
 from tasks.models.declarations import Declaration, load_declared_type
 from tasks.types import TaskType, task_type
 from tasks.types.digests import (
-    COMMITMENT_DIGITS,
-    PLAIN,
-    SALTED,
-    draw_commitment,
-    salted_digest,
+    DISPLAYED_COMMITMENT_DIGITS,
+    PLAIN_DIGEST_ALGORITHM,
+    SALTED_DIGEST_ALGORITHM,
+    compute_draw_commitment,
+    compute_salted_digest,
 )
 
-#: The score of a class with fewer than MIN_CLASS_SIZE instances can reveal instances.
-MIN_CLASS_SIZE = 5
+#: The score of a class with fewer than MIN_DISPLAYED_CLASS_SIZE instances can reveal instances.
+MIN_DISPLAYED_CLASS_SIZE = 5
 #: The Ladder shows a team's new score only if it is better by a standard error.
-LADDER_RESTRICTION = "ladder"
-#: SPLIT_PART_NAMES names the two parts of a split for the site and the offline scorer.
-SPLIT_PART_NAMES = ("public", "private")
-SEASON_DATES = ("results_at", "papers_until", "camera_ready_until", "workshop_at")
+LADDER_RESTRICTION_NAME = "ladder"
+#: PUBLIC_AND_PRIVATE_PART_NAMES names the two parts of a split for the site and the offline scorer.
+PUBLIC_AND_PRIVATE_PART_NAMES = ("public", "private")
+SEASON_DATE_FIELDS = ("results_at", "papers_until", "camera_ready_until", "workshop_at")
 ASKED_DATA_HELP_TEXT = _(
     "Organisers alone export it. Of those who have accepted already another version asks it."
 )
-#: A scoring process cannot start with less memory than MIN_MEMORY_MB.
-MIN_MEMORY_MB = 256
+#: A scoring process cannot start with less memory than MIN_MEMORY_LIMIT_MB.
+MIN_MEMORY_LIMIT_MB = 256
 
 
 def validate_zone(name: str) -> None:
     try:
-        parse_zone(name)
+        parse_time_zone(name)
     except ValueError as unknown:
         raise ValidationError(str(unknown)) from unknown
 
 
 class SeasonQuerySet(models.QuerySet["Season"]):
-    def organised_by(self, user: object) -> SeasonQuerySet:
+    def organised_by_user(self, user: object) -> SeasonQuerySet:
         if not isinstance(user, User):
             return self.none()
         own = Organiser.objects.filter(user=user, role=Organiser.Role.ORGANISER)
         return self if user.is_staff else self.filter(pk__in=own.values("season"))
 
-    def helped_by(self, user: object) -> SeasonQuerySet:
+    def helped_by_user(self, user: object) -> SeasonQuerySet:
         if not isinstance(user, User):
             return self.none()
         return self if user.is_staff else self.filter(organisers__user=user)
 
     def visible_to(self, user: object) -> SeasonQuerySet:
-        helped = Season.objects.helped_by(user).order_by().values("pk")
+        helped = Season.objects.helped_by_user(user).order_by().values("pk")
         return self.filter(Q(is_public=True) | Q(pk__in=helped))
 
-    def with_teams(self) -> SeasonQuerySet:
+    def annotate_team_count(self) -> SeasonQuerySet:
         return self.annotate(
             teams=Count("registrations", filter=Q(registrations__is_approved=True))
         )
 
-    def current_first(self) -> SeasonQuerySet:
+    def order_by_current_first(self) -> SeasonQuerySet:
         """Order open seasons by next deadline, followed by future seasons, past
         seasons, and seasons with published results only.
         """
@@ -123,7 +126,7 @@ class SettingProperties:
     changes_numbers: bool = False
 
 
-_API_SETTING = SettingProperties(in_api=True)
+_SETTING_IN_API = SettingProperties(in_api=True)
 
 
 def _optional_date_time_field(
@@ -178,7 +181,7 @@ class ModelWithSettings(models.Model):
         return not (field.null or field.blank or field.has_default())
 
     @classmethod
-    def settings_with_flag(cls, flag: str) -> list[str]:
+    def list_settings_with_flag(cls, flag: str) -> list[str]:
         return [
             name for name, setting in cls.SETTINGS.items() if getattr(setting, flag)
         ]
@@ -187,7 +190,9 @@ class ModelWithSettings(models.Model):
         """Return the values of all settings that boards of the season depend on. For
         each setting that is a date, the list also contains True if the date has passed.
         """
-        values = [getattr(self, name) for name in self.settings_with_flag("on_board")]
+        values = [
+            getattr(self, name) for name in self.list_settings_with_flag("on_board")
+        ]
         return [
             *values,
             *(value <= at for value in values if isinstance(value, dt.datetime)),
@@ -195,7 +200,7 @@ class ModelWithSettings(models.Model):
 
 
 class Season(ModelWithSettings):
-    class Entry(models.TextChoices):
+    class EntryPolicy(models.TextChoices):
         OPEN = "open", _("open to every team")
         APPROVAL = "approval", _("by approval of an organiser")
         LIST = "list", _("open to the addresses on a list")
@@ -212,7 +217,10 @@ class Season(ModelWithSettings):
         help_text="It is, or has been, public: then it is not deleted.",
     )
     registration = models.CharField(
-        _("how teams enter"), max_length=10, choices=Entry, default=Entry.OPEN
+        _("how teams enter"),
+        max_length=10,
+        choices=EntryPolicy,
+        default=EntryPolicy.OPEN,
     )
     entry_list = models.TextField(
         blank=True,
@@ -281,10 +289,12 @@ class Season(ModelWithSettings):
     asks_legal_name = _boolean_setting_field(
         _("who accepts the terms gives a legal name"), ASKED_DATA_HELP_TEXT
     )
-    planned_phases: models.JSONField[list[dict[str, Any]]] = json_field_with_default(
-        list,
-        "Phases that a task made from its gold gets while the season has no task: tables of the file.",
-        blank=True,
+    planned_phases: models.JSONField[list[dict[str, Any]]] = (
+        build_json_field_with_default(
+            list,
+            "Phases that a task made from its gold gets while the season has no task: tables of the file.",
+            blank=True,
+        )
     )
     announcement = models.TextField(
         blank=True, help_text=_("Markdown, at the top of the season's page.")
@@ -307,7 +317,7 @@ class Season(ModelWithSettings):
         "anonymous_until": SettingProperties(in_api=True),
         **{
             name: SettingProperties(in_api=True, on_board=False)
-            for name in SEASON_DATES
+            for name in SEASON_DATE_FIELDS
         },
         "time_zone": SettingProperties(label=_("Time zone"), on_board=False),
         "allows_several_teams": SettingProperties(
@@ -319,7 +329,8 @@ class Season(ModelWithSettings):
         "shows_overall": SettingProperties(key="overall", on_board=False),
         "allows_frames": SettingProperties(key="frames", on_board=False),
         **{
-            f"asks_{name}": SettingProperties(on_board=False) for name in ASKED_BY_TERMS
+            f"asks_{name}": SettingProperties(on_board=False)
+            for name in FIELDS_ASKED_BY_TERMS
         },
     }
 
@@ -337,28 +348,28 @@ class Season(ModelWithSettings):
             and (at or timezone.now()) < self.anonymous_until
         )
 
-    def names_teams(self) -> bool:
+    def shows_team_names(self) -> bool:
         return not (
             self.is_anonymous() or self.tasks.filter(phases__shows_teams=False).exists()
         )
 
     @property
     def zone(self) -> ZoneInfo:
-        return parse_zone(self.time_zone)
+        return parse_time_zone(self.time_zone)
 
     @property
     def asks(self) -> list[str]:
         """Return the names of the personal data that people must give when they accept
         the terms.
         """
-        return [name for name in ASKED_BY_TERMS if getattr(self, f"asks_{name}")]
+        return [name for name in FIELDS_ASKED_BY_TERMS if getattr(self, f"asks_{name}")]
 
     @property
     def dates(self) -> dict[str, dt.datetime]:
-        return {name: at for name in SEASON_DATES if (at := getattr(self, name))}
+        return {name: at for name in SEASON_DATE_FIELDS if (at := getattr(self, name))}
 
     @classmethod
-    def date_label(cls, name: str) -> str:
+    def get_date_field_label(cls, name: str) -> str:
         return capfirst(str(cls.field(name).verbose_name))
 
 
@@ -390,7 +401,7 @@ class Organiser(models.Model):
 class Task(ModelWithSettings):
     """A task of a season, which combines a task type with rule sets and settings."""
 
-    class Seeds(models.TextChoices):
+    class SeedRunPolicy(models.TextChoices):
         ALLOWED = "allowed", _("allowed")
         NEEDED = "needed", _("needed")
         REFUSED = "refused", _("refused")
@@ -407,7 +418,7 @@ class Task(ModelWithSettings):
         related_name="+",
         editable=False,
     )
-    sentence = text_field_with_default(
+    sentence = build_text_field_with_default(
         200,
         _("task in one sentence"),
         help_text=_(
@@ -435,20 +446,20 @@ class Task(ModelWithSettings):
     )
     min_class_size = models.PositiveIntegerField(
         _("smallest class shown"),
-        default=MIN_CLASS_SIZE,
+        default=MIN_DISPLAYED_CLASS_SIZE,
         validators=[MinValueValidator(1)],
         help_text=_(
             "Classes of fewer instances are shown only to those who may see single instances."
         ),
     )
-    rank_by = text_field_with_default(
+    rank_by = build_text_field_with_default(
         80,
         _("ranked by"),
         help_text=_(
             "A metric of the first rule set, such as mrr@10; empty: its first. Nothing is rescored."
         ),
     )
-    shown_measures = json_field_with_default(
+    shown_measures = build_json_field_with_default(
         list,
         _("One a line; readers open the others. Empty: as the task type has it."),
         _("metrics shown first"),
@@ -470,7 +481,7 @@ class Task(ModelWithSettings):
     max_memory_mb = _optional_limit_field(
         _("memory of a scoring"),
         _("Megabytes; what the site allows where it is empty or more."),
-        least=MIN_MEMORY_MB,
+        least=MIN_MEMORY_LIMIT_MB,
     )
     hub_dataset = models.CharField(
         _("data set on the Hub"),
@@ -491,9 +502,9 @@ class Task(ModelWithSettings):
     seeds = models.CharField(
         _("runs as seeds of a system"),
         max_length=10,
-        choices=Seeds,
-        default=Seeds.ALLOWED,
-        db_default=Seeds.ALLOWED,
+        choices=SeedRunPolicy,
+        default=SeedRunPolicy.ALLOWED,
+        db_default=SeedRunPolicy.ALLOWED,
         help_text=_(
             "Whether a run may, must or cannot be declared a seed of a system, whose mean ranks. A change is "
             "for later runs."
@@ -517,9 +528,9 @@ class Task(ModelWithSettings):
             in_api=True,
             on_board=False,
         ),
-        "rank_by": _API_SETTING,
-        "shown_measures": _API_SETTING,
-        "min_class_size": _API_SETTING,
+        "rank_by": _SETTING_IN_API,
+        "shown_measures": _SETTING_IN_API,
+        "min_class_size": _SETTING_IN_API,
         "queue": SettingProperties(label=_("Queue"), is_slug=True, on_board=False),
         "max_seconds": SettingProperties(at_most="SCORING_TIMEOUT", on_board=False),
         "max_memory_mb": SettingProperties(at_most="SCORING_MEMORY_MB", on_board=False),
@@ -545,11 +556,11 @@ class Task(ModelWithSettings):
             if self.declaration_id
             else task_type(self.type)
         )
-        return own.shown_as(self.rank_by, self.shown_measures)
+        return own.with_ranking_and_main_metrics(self.rank_by, self.shown_measures)
 
     @property
     def unit(self) -> str:
-        return self.task_type.unit_of(self.options)
+        return self.task_type.get_resampling_unit_name(self.options)
 
     @property
     def ranking_rules(self) -> str:
@@ -566,7 +577,7 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
             task__season__in=Season.objects.visible_to(user).values("pk")
         )
 
-    def on_gold_of(self, phase: Phase) -> PhaseQuerySet:
+    def sharing_gold_with(self, phase: Phase) -> PhaseQuerySet:
         """Return phases on the same split as ``phase``, or on a split of the same
         organisers whose gold has ever contained an instance of this split's gold.
         """
@@ -580,7 +591,7 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         )
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
-    def on_instances_of(self, phase: Phase) -> PhaseQuerySet:
+    def sharing_instances_with(self, phase: Phase) -> PhaseQuerySet:
         """Return phases on the same split as ``phase``, or on a split of the same
         organisers whose gold has contained an instance with the same public text.
 
@@ -597,8 +608,8 @@ class PhaseQuerySet(models.QuerySet["Phase"]):
         return self.filter(Q(task=phase.task_id, split=phase.split) | Exists(same))
 
 
-#: MAX_CHANGED_CHARACTERS limits the length of `changed`, which then has about fifty versions.
-MAX_CHANGED_CHARACTERS = 400
+#: MAX_CHANGED_VERSIONS_CHARACTERS limits the length of `changed`, which then has about fifty versions.
+MAX_CHANGED_VERSIONS_CHARACTERS = 400
 
 
 class Phase(ModelWithSettings):
@@ -612,7 +623,7 @@ class Phase(ModelWithSettings):
         RANKS = "ranks", _("ranks only")
         EVERYONE = "everyone", _("everyone")
 
-    class OwnRuns(models.TextChoices):
+    class OwnRunDetail(models.TextChoices):
         """The kind of information that a team gets about its own runs. The kinds are
         ordered, and each kind includes the previous kind.
         """
@@ -621,7 +632,7 @@ class Phase(ModelWithSettings):
         SCORED = "scored", _("that they were scored")
         SCORES = "scores", _("their scores")
 
-    class Counting(models.TextChoices):
+    class CountedRunsRule(models.TextChoices):
         BEST = "best", _("best run of a team")
         LAST = "last", _("last run of a team")
         SELECTED = "selected", _("the run a team selects")
@@ -633,7 +644,7 @@ class Phase(ModelWithSettings):
     title = models.CharField(max_length=120)
     split = models.CharField(max_length=60, default="test")
     opens = models.DateTimeField()
-    closes = models.DateTimeField(default=ENDLESS_TIME)
+    closes = models.DateTimeField(default=ENDLESS_PHASE_END)
     late_until = _optional_date_time_field(
         _("late runs until"),
         _(
@@ -662,7 +673,7 @@ class Phase(ModelWithSettings):
         _("that changes at"),
         _("At this instant who sees the board becomes another, by the clock alone."),
     )
-    board_then = text_field_with_default(
+    board_then = build_text_field_with_default(
         12, _("who sees the board from then on"), choices=Audience
     )
     frozen_from = _optional_date_time_field(
@@ -678,10 +689,10 @@ class Phase(ModelWithSettings):
             "When everybody sees what organisers see again; empty: when an organiser reveals it."
         ),
     )
-    own_scores = text_field_with_default(
+    own_scores = build_text_field_with_default(
         8,
         _("what a team learns of its own runs"),
-        choices=OwnRuns,
+        choices=OwnRunDetail,
         help_text=_(
             "Never less than the board shows to everyone. Empty: what the board shows, and otherwise "
             "that they were scored."
@@ -707,7 +718,10 @@ class Phase(ModelWithSettings):
         default=True,
     )
     counting = models.CharField(
-        _("which run counts"), max_length=10, choices=Counting, default=Counting.BEST
+        _("which run counts"),
+        max_length=10,
+        choices=CountedRunsRule,
+        default=CountedRunsRule.BEST,
     )
     priority_runs = _optional_limit_field(
         _("how many runs count by priority"),
@@ -777,7 +791,7 @@ class Phase(ModelWithSettings):
             "Empty: the site draws by a secret."
         ),
     )
-    part_nonce = text_field_with_default(
+    part_nonce = build_text_field_with_default(
         64,
         editable=False,
         help_text="The secret nonce of the draw; empty before the draw, and if a seed draws.",
@@ -809,18 +823,18 @@ class Phase(ModelWithSettings):
             "Runs to other phases on the same gold, of any task, use up tries of this one too."
         ),
     )
-    card_required: models.JSONField[list[str]] = json_field_with_default(
+    card_required: models.JSONField[list[str]] = build_json_field_with_default(
         list,
         _("A run that is sent without it is refused."),
         _("what a run card must say"),
         blank=True,
     )
-    let_out: models.JSONField[list[list[Any]]] = json_field_with_default(
+    let_out: models.JSONField[list[list[Any]]] = build_json_field_with_default(
         list,
         "What it shows although others keep it back: the kind, and the task and split of those.",
         editable=False,
     )
-    errata: models.JSONField[list[dict[str, str]]] = json_field_with_default(
+    errata: models.JSONField[list[dict[str, str]]] = build_json_field_with_default(
         list,
         "What organisers have corrected of its results, each with the instant; only ever added to.",
         editable=False,
@@ -830,45 +844,48 @@ class Phase(ModelWithSettings):
     #: ``changed`` lists new versions of the board with teams, such as ` 41:7 42:0`.
     #: In `changed`, each version has the team whose runs changed, or 0 for no team.
     changed = models.CharField(
-        max_length=MAX_CHANGED_CHARACTERS, default="", db_default="", editable=False
+        max_length=MAX_CHANGED_VERSIONS_CHARACTERS,
+        default="",
+        db_default="",
+        editable=False,
     )
     position = models.PositiveSmallIntegerField(default=0)
 
     SETTINGS: ClassVar = {
         "title": SettingProperties(label=_("Title"), in_api=True),
         "split": replace(
-            _API_SETTING,
+            _SETTING_IN_API,
             label=_("Split: the gold that its runs are scored with"),
             is_slug=True,
             on_board=False,
         ),
         "opens": SettingProperties(label=_("Opens"), in_api=True),
         "closes": SettingProperties(label=_("Closes"), in_api=True),
-        "inputs_from": _API_SETTING,
-        "late_until": _API_SETTING,
+        "inputs_from": _SETTING_IN_API,
+        "late_until": _SETTING_IN_API,
         "time_zone": SettingProperties(label=_("Time zone"), in_api=True),
         "runs_per_day": SettingProperties(label=_("Runs per day"), in_api=True),
         "runs_in_total": SettingProperties(label=_("Runs in total"), in_api=True),
-        "board": _API_SETTING,
-        "board_from": _API_SETTING,
-        "board_then": _API_SETTING,
+        "board": _SETTING_IN_API,
+        "board_from": _SETTING_IN_API,
+        "board_then": _SETTING_IN_API,
         "frozen_from": SettingProperties(in_api=True, is_cloned=False),
         "frozen_until": SettingProperties(in_api=True, is_cloned=False),
-        "own_scores": _API_SETTING,
-        "battles_alone": _API_SETTING,
-        "shows_teams": _API_SETTING,
-        "shows_run_counts": _API_SETTING,
-        "counting": _API_SETTING,
-        "priority_runs": _API_SETTING,
-        "shows_contrastive": _API_SETTING,
-        "confirms_results": _API_SETTING,
+        "own_scores": _SETTING_IN_API,
+        "battles_alone": _SETTING_IN_API,
+        "shows_teams": _SETTING_IN_API,
+        "shows_run_counts": _SETTING_IN_API,
+        "counting": _SETTING_IN_API,
+        "priority_runs": _SETTING_IN_API,
+        "shows_contrastive": _SETTING_IN_API,
+        "confirms_results": _SETTING_IN_API,
         "shows_instances": SettingProperties(),
         "gold_is_public": SettingProperties(key="gold_public"),
         "gold_from": SettingProperties(in_api=True),
         "public_part": SettingProperties(in_api=True, most=99),
         "part_seed": SettingProperties(is_cloned=False),
-        "ladder": _API_SETTING,
-        "min_answered": _API_SETTING,
+        "ladder": _SETTING_IN_API,
+        "min_answered": _SETTING_IN_API,
         "min_answered_share": SettingProperties(in_api=True, most=100),
         "shares_tries": SettingProperties(in_api=True, on_board=False),
         "card_required": SettingProperties(in_api=True),
@@ -900,7 +917,7 @@ class Phase(ModelWithSettings):
     def __str__(self) -> str:
         return self.title
 
-    def changed_since(self, version: int) -> set[int] | None:
+    def list_teams_changed_since(self, version: int) -> set[int] | None:
         """Return the ids of teams whose runs changed after the version ``version`` of
         the board. Return None if more than the runs of some teams may have changed.
         """
@@ -916,21 +933,23 @@ class Phase(ModelWithSettings):
     def is_late(self, begun: dt.datetime) -> bool:
         return begun >= self.closes
 
-    def takes_upload(self, at: dt.datetime, begun: dt.datetime) -> bool:
-        return self.opens <= at and begun < self.takes_runs_until
+    def accepts_upload(self, at: dt.datetime, begun: dt.datetime) -> bool:
+        return self.opens <= at and begun < self.accepts_runs_until
 
     @property
-    def takes_runs_until(self) -> dt.datetime:
+    def accepts_runs_until(self) -> dt.datetime:
         return max(self.closes, self.late_until or self.closes)
 
-    def scored_part_at(self, at: dt.datetime) -> str:
+    def get_scored_part_at(self, at: dt.datetime) -> str:
         """Return the part of the split whose instances determine scores at the time
         ``at``, such as `public-30-c5f0a1b2c3d4e`, or an empty text for the whole split.
         """
         if not self.public_part:
             return ""
         name = (
-            SPLIT_PART_NAMES[1] if self.takes_runs_until <= at else SPLIT_PART_NAMES[0]
+            PUBLIC_AND_PRIVATE_PART_NAMES[1]
+            if self.accepts_runs_until <= at
+            else PUBLIC_AND_PRIVATE_PART_NAMES[0]
         )
         return f"{name}-{self.public_part}-{self.draw}"
 
@@ -944,7 +963,7 @@ class Phase(ModelWithSettings):
         exist yet.
         """
         if self.part_nonce:
-            return f"c{self.draw_commitment[:COMMITMENT_DIGITS]}"
+            return f"c{self.draw_commitment[:DISPLAYED_COMMITMENT_DIGITS]}"
         return "" if self.part_seed is None else str(self.part_seed)
 
     @property
@@ -952,7 +971,7 @@ class Phase(ModelWithSettings):
         """Return the cryptographic commitment to the secret nonce of the random sample,
         or an empty text before the sample exists.
         """
-        return draw_commitment(self.part_nonce) if self.part_nonce else ""
+        return compute_draw_commitment(self.part_nonce) if self.part_nonce else ""
 
     @property
     def has_guessable_part(self) -> bool:
@@ -965,21 +984,21 @@ class Phase(ModelWithSettings):
             and self.part_seed is not None
         )
 
-    def score_restrictions_at(self, at: dt.datetime) -> str:
+    def get_score_restrictions_at(self, at: dt.datetime) -> str:
         """Return the restrictions on scores at the time ``at``, such as `public-30-7
         ladder` for the public part and the Ladder. Return an empty text if scores are
         not restricted.
         """
         words = {
-            self.scored_part_at(at): self.public_part,
-            LADDER_RESTRICTION: self.ladder and at < self.takes_runs_until,
+            self.get_scored_part_at(at): self.public_part,
+            LADDER_RESTRICTION_NAME: self.ladder and at < self.accepts_runs_until,
             f"answered-{self.min_answered}": self.min_answered,
             f"share-{self.min_answered_share}": self.min_answered_share,
         }
         return " ".join(word for word, holds in words.items() if holds)
 
     @property
-    def takes_seeds(self) -> bool:
+    def can_have_seed_runs(self) -> bool:
         """Return True if teams may declare runs of the phase as seeds (repetitions of
         one system). Seeds are not possible in phases with the Ladder mechanism or
         monthly ranks.
@@ -991,7 +1010,9 @@ class Phase(ModelWithSettings):
         """Return the setting that determines if runs may, must or must not be seeds
         (repetitions) of a system.
         """
-        return self.task.seeds if self.takes_seeds else Task.Seeds.REFUSED
+        return (
+            self.task.seeds if self.can_have_seed_runs else Task.SeedRunPolicy.REFUSED
+        )
 
     @property
     def has_monthly_ranks(self) -> bool:
@@ -1003,7 +1024,7 @@ class Phase(ModelWithSettings):
 
     @property
     def has_end(self) -> bool:
-        return self.closes < ENDLESS_TIME
+        return self.closes < ENDLESS_PHASE_END
 
     @property
     def end(self) -> dt.datetime | None:
@@ -1013,12 +1034,12 @@ class Phase(ModelWithSettings):
     def inputs_released_at(self) -> dt.datetime:
         return min(self.inputs_from or self.opens, self.opens)
 
-    def has_changed_board(self, at: dt.datetime | None = None) -> bool:
+    def has_board_audience_changed(self, at: dt.datetime | None = None) -> bool:
         return self.board_from is not None and self.board_from <= (at or timezone.now())
 
     @property
     def board_now(self) -> str:
-        return self.board_then if self.has_changed_board() else self.board
+        return self.board_then if self.has_board_audience_changed() else self.board
 
     def is_frozen(self, at: dt.datetime | None = None) -> bool:
         now = at or timezone.now()
@@ -1030,36 +1051,36 @@ class Phase(ModelWithSettings):
         open_boards = (self.Audience.RANKS, self.Audience.EVERYONE)
         return (
             self.board_from is not None
-            and not self.has_changed_board()
+            and not self.has_board_audience_changed()
             and self.board_then in open_boards
         )
 
     @property
-    def shows_measures(self) -> bool:
+    def shows_board_scores_to_everyone(self) -> bool:
         """Return True if the settings of the phase show the board with scores to
         everybody.
         """
         return self.board_now == self.Audience.EVERYONE and not self.battles_alone
 
     @property
-    def own_runs_show(self) -> str:
+    def visible_detail_of_own_runs(self) -> str:
         """Return the kind of information that a team gets about its own runs. If
         everybody sees more on the board than the setting allows, the team gets this
         information too.
         """
-        if self.shows_measures:
-            return self.OwnRuns.SCORES
-        chosen = self.OwnRuns(self.own_scores or self.OwnRuns.SCORED)
+        if self.shows_board_scores_to_everyone:
+            return self.OwnRunDetail.SCORES
+        chosen = self.OwnRunDetail(self.own_scores or self.OwnRunDetail.SCORED)
         is_listed = self.board_now in (self.Audience.RANKS, self.Audience.EVERYONE)
         return (
-            self.OwnRuns.SCORED
-            if is_listed and chosen == self.OwnRuns.NOTHING
+            self.OwnRunDetail.SCORED
+            if is_listed and chosen == self.OwnRunDetail.NOTHING
             else chosen
         )
 
     @property
     def shows_scores(self) -> bool:
-        return self.own_runs_show == self.OwnRuns.SCORES
+        return self.visible_detail_of_own_runs == self.OwnRunDetail.SCORES
 
     @property
     def judged_runs(self) -> int:
@@ -1067,7 +1088,7 @@ class Phase(ModelWithSettings):
 
     @property
     def zone(self) -> ZoneInfo:
-        return parse_zone(self.time_zone)
+        return parse_time_zone(self.time_zone)
 
 
 def increment_board_version(phase_id: int, team_id: int | None = None) -> None:
@@ -1085,7 +1106,7 @@ def increment_board_version(phase_id: int, team_id: int | None = None) -> None:
         version = Cast(F("version") + 1, models.CharField())
         changes["changed"] = Right(
             Concat("changed", Value(" "), version, Value(f":{team_id}")),
-            MAX_CHANGED_CHARACTERS,
+            MAX_CHANGED_VERSIONS_CHARACTERS,
         )
     Phase.objects.filter(pk=phase_id).update(**changes)
 
@@ -1116,7 +1137,7 @@ class Gold(models.Model):
         max_length=64,
         help_text="The public key: the HMAC of the plain digest, or the plain digest of earlier gold.",
     )
-    digests: models.JSONField[dict[str, str]] = json_field_with_default(
+    digests: models.JSONField[dict[str, str]] = build_json_field_with_default(
         dict,
         "The secret SHA-256 of the canonical content, by rule; empty for gold from an earlier release.",
         editable=False,
@@ -1127,7 +1148,7 @@ class Gold(models.Model):
         editable=False,
         help_text="The rule of the plain digest behind the public key.",
     )
-    nonce = text_field_with_default(
+    nonce = build_text_field_with_default(
         64,
         editable=False,
         help_text="The nonce of the HMAC; secret until the gold is released.",
@@ -1153,17 +1174,17 @@ class Gold(models.Model):
     public = models.CharField(
         max_length=200, help_text="The archive of public inputs, in the gold storage."
     )
-    statistics: models.JSONField[list[dict[str, Any]]] = json_field_with_default(
+    statistics: models.JSONField[list[dict[str, Any]]] = build_json_field_with_default(
         list,
         "What it consists of by data set, where its task type says so; empty for gold of before.",
         editable=False,
     )
-    findings: models.JSONField[list[dict[str, Any]]] = json_field_with_default(
+    findings: models.JSONField[list[dict[str, Any]]] = build_json_field_with_default(
         list,
         "What is odd about it, for organisers; empty for gold of before.",
         editable=False,
     )
-    trivial: models.JSONField[dict[str, Any]] = json_field_with_default(
+    trivial: models.JSONField[dict[str, Any]] = build_json_field_with_default(
         dict,
         "Scores of runs that know nothing, for organisers until it is released; empty for earlier gold.",
         editable=False,
@@ -1206,14 +1227,16 @@ class Gold(models.Model):
 
     @property
     def salted_digest(self) -> str:
-        return salted_digest(self.plain_digest, self.nonce) if self.nonce else ""
+        return (
+            compute_salted_digest(self.plain_digest, self.nonce) if self.nonce else ""
+        )
 
     @property
     def digest_name(self) -> str:
-        return SALTED if self.is_salted else PLAIN
+        return SALTED_DIGEST_ALGORITHM if self.is_salted else PLAIN_DIGEST_ALGORITHM
 
     @property
-    def digest_kind(self) -> str:
+    def public_digest_algorithm_slug(self) -> str:
         """Return the name of the hash algorithm of the public digest in lower case."""
         return self.digest_name.replace("SHA-256", "SHA256").lower()
 
@@ -1244,7 +1267,7 @@ class GoldContent(models.Model):
     papers = models.BinaryField(
         null=True, help_text="Of its papers; none of gold of before."
     )
-    organisers: models.JSONField[list[int]] = json_field_with_default(
+    organisers: models.JSONField[list[int]] = build_json_field_with_default(
         list, "Who organised its season when it came, by number.", editable=False
     )
 

@@ -17,7 +17,10 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _, pgettext_lazy
 
 from citeboard.core.lookalikes import Skeleton
-from citeboard.core.models import json_field_with_default, text_field_with_default
+from citeboard.core.models import (
+    build_json_field_with_default,
+    build_text_field_with_default,
+)
 from citeboard.teams.models import Team, User
 from tasks.models.seasons import Phase, Season
 
@@ -98,10 +101,10 @@ class Submission(models.Model):
     system = models.CharField(max_length=80)
     system_skeleton = Skeleton("system")
     description = models.TextField(blank=True)
-    links: models.JSONField[list[str]] = json_field_with_default(
+    links: models.JSONField[list[str]] = build_json_field_with_default(
         list, "Addresses of what its team says of it: code, a paper, a page."
     )
-    card: models.JSONField[dict[str, str]] = json_field_with_default(
+    card: models.JSONField[dict[str, str]] = build_json_field_with_default(
         dict,
         "How it was made, by the fields of a run card that its team has filled in.",
     )
@@ -168,11 +171,11 @@ class Submission(models.Model):
         db_default=0,
         help_text="Its place among the team's runs, where the first few are judged.",
     )
-    seeds_of = text_field_with_default(
+    seeds_of = build_text_field_with_default(
         80,
         help_text="The system of which this run is one seed; empty of a run on its own.",
     )
-    exclusion = text_field_with_default(
+    exclusion = build_text_field_with_default(
         12,
         choices=Exclusion,
         help_text="Set by organisers: the run stands on no board, whatever its score.",
@@ -248,7 +251,7 @@ class Submission(models.Model):
         return self.kind == self.Kind.BASELINE and not self.file
 
     @property
-    def neutral_filename(self) -> str:
+    def filename_without_team_details(self) -> str:
         return (
             f"run{PurePosixPath(self.filename).suffix.lower()}" if self.filename else ""
         )

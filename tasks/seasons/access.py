@@ -15,14 +15,14 @@ from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core import errors
-from citeboard.teams.access import first_or_404, teams_of
-from citeboard.teams.api import user_of_request
+from citeboard.teams.access import find_teams_of_user, first_or_404
+from citeboard.teams.api import find_user_of_request
 from citeboard.teams.models import Team, User
 from tasks.gold.secrecy import (
     NEVER_ENDING_EMBARGO,
-    inputs_are_free,
-    inputs_disclosed_at,
-    phase_by_address,
+    are_inputs_free_of_embargo,
+    compute_input_disclosure_time,
+    find_phase_by_slugs,
 )
 from tasks.models import (
     JoinRequest,
@@ -34,41 +34,41 @@ from tasks.models import (
     Task,
 )
 from tasks.models.registrations import RegistrationQuerySet
-from tasks.registration.entries import terms_to_accept
+from tasks.registration.entries import find_terms_to_accept
 from tasks.submissions.refusals import InputsNotReleased, TermsNotAccepted
 
 CREATE_SEASONS_PERMISSION = "tasks.add_season"
 
 
-def season_for(user: object, season: str) -> Season:
+def get_visible_season_or_404(user: object, season: str) -> Season:
     row = Season.objects.filter(slug=season).first()
-    if row is None or not _is_visible(row, user):
+    if row is None or not _is_season_visible(row, user):
         raise Http404(_("There is no season at this address."))
     return row
 
 
-def task_for(user: object, season: str, task: str) -> Task:
+def get_visible_task_or_404(user: object, season: str, task: str) -> Task:
     row = (
         Task.objects.select_related("season")
         .filter(season__slug=season, slug=task)
         .first()
     )
-    if row is None or not _is_visible(row.season, user):
+    if row is None or not _is_season_visible(row.season, user):
         raise Http404(_("There is no task at this address."))
     return row
 
 
-def phase_for(user: object, season: str, task: str, phase: str) -> Phase:
-    row = phase_by_address(season, task, phase)
-    if row is None or not _is_visible(row.task.season, user):
+def get_visible_phase_or_404(user: object, season: str, task: str, phase: str) -> Phase:
+    row = find_phase_by_slugs(season, task, phase)
+    if row is None or not _is_season_visible(row.task.season, user):
         raise Http404(_("There is no phase at this address."))
     return row
 
 
-def may_organise(user: object, season: Season) -> bool:
+def can_organise_season(user: object, season: Season) -> bool:
     return (
         isinstance(user, User)
-        and Season.objects.organised_by(user).filter(pk=season.pk).exists()
+        and Season.objects.organised_by_user(user).filter(pk=season.pk).exists()
     )
 
 
@@ -79,7 +79,7 @@ def require_staff(user: object) -> User:
 
 
 def require_season_creator(user: object) -> object:
-    if not may_create_seasons(user):
+    if not can_create_seasons(user):
         raise Http404(
             _(
                 "The site's staff create seasons, and so do people to whom they give "
@@ -89,105 +89,111 @@ def require_season_creator(user: object) -> object:
     return user
 
 
-def may_create_seasons(user: object) -> bool:
+def can_create_seasons(user: object) -> bool:
     return isinstance(user, User) and (
         user.is_staff or user.has_perm(CREATE_SEASONS_PERMISSION)
     )
 
 
-def season_to_organise(user: object, season: str) -> Season:
+def get_organised_season_or_404(user: object, season: str) -> Season:
     """Return the season with the slug if the user organises this season. Raises Http404
     if the user does not organise the season.
     """
-    return _season_if_permitted(user, season, may_organise)
+    return _get_permitted_season_or_404(user, season, can_organise_season)
 
 
-def may_help(user: object, season: Season) -> bool:
-    return Season.objects.helped_by(user).filter(pk=season.pk).exists()
+def can_help_season(user: object, season: Season) -> bool:
+    return Season.objects.helped_by_user(user).filter(pk=season.pk).exists()
 
 
-def season_to_help(user: object, season: str) -> Season:
-    return _season_if_permitted(user, season, may_help)
+def get_helped_season_or_404(user: object, season: str) -> Season:
+    return _get_permitted_season_or_404(user, season, can_help_season)
 
 
-def _season_if_permitted(
+def _get_permitted_season_or_404(
     user: object, season: str, may: Callable[[object, Season], bool]
 ) -> Season:
-    row = season_for(user, season)
+    row = get_visible_season_or_404(user, season)
     if not may(user, row):
         raise Http404(_("You do not organise a season at this address."))
     return row
 
 
-def may_have_inputs(user: object, phase: Phase) -> bool:
+def can_download_inputs(user: object, phase: Phase) -> bool:
     """Return True if the user may have the public inputs of the phase. Organisers of
     the season and staff may always have the inputs. After the release of the inputs,
     everybody who has accepted the terms of the season may have the inputs.
     """
-    if may_organise(user, phase.task.season):
+    if can_organise_season(user, phase.task.season):
         return True
-    return inputs_are_free(phase) and terms_to_accept(phase.task.season, user) is None
+    return (
+        are_inputs_free_of_embargo(phase)
+        and find_terms_to_accept(phase.task.season, user) is None
+    )
 
 
-def require_inputs(user: object, phase: Phase) -> None:
-    if may_have_inputs(user, phase):
+def require_download_of_inputs(user: object, phase: Phase) -> None:
+    if can_download_inputs(user, phase):
         return
-    terms = terms_to_accept(phase.task.season, user)
-    if terms is not None and inputs_are_free(phase):
+    terms = find_terms_to_accept(phase.task.season, user)
+    if terms is not None and are_inputs_free_of_embargo(phase):
         raise TermsNotAccepted(phase.task.season, terms.number)
-    at = inputs_disclosed_at(phase)
+    at = compute_input_disclosure_time(phase)
     raise InputsNotReleased(None if at == NEVER_ENDING_EMBARGO else at)
 
 
-def entered_teams(user: object, season: Season) -> QuerySet[Team]:
-    return teams_of(user).filter(
+def list_own_teams_in_season(user: object, season: Season) -> QuerySet[Team]:
+    return find_teams_of_user(user).filter(
         registrations__in=Registration.objects.filter(season=season).not_refused()
     )
 
 
-def _is_visible(season: Season, user: object) -> bool:
+def _is_season_visible(season: Season, user: object) -> bool:
     return (
         season.is_public
         or Season.objects.visible_to(user).filter(pk=season.pk).exists()
     )
 
 
-def listed_entries(user: object, season: Season) -> RegistrationQuerySet:
+def list_visible_entries(user: object, season: Season) -> RegistrationQuerySet:
     entries = Registration.objects.filter(season=season).select_related(
         "team", "season"
     )
     entries = entries.order_by("team__name")
-    if may_help(user, season):
+    if can_help_season(user, season):
         return entries
-    if not season.names_teams():
-        return entries.not_refused().filter(team__in=teams_of(user).values("pk"))
+    if not season.shows_team_names():
+        return entries.not_refused().filter(
+            team__in=find_teams_of_user(user).values("pk")
+        )
     return entries.not_refused()
 
 
-def teams_to_ask(user: object, season: Season) -> QuerySet[Team]:
-    listed = listed_entries(user, season).not_refused().order_by()
+def list_teams_user_may_ask_to_join(user: object, season: Season) -> QuerySet[Team]:
+    listed = list_visible_entries(user, season).not_refused().order_by()
     return Team.objects.filter(registrations__in=listed).exclude(
-        pk__in=teams_of(user).values("pk")
+        pk__in=find_teams_of_user(user).values("pk")
     )
 
 
-def join_request_of(team: Team, number: int) -> JoinRequest:
+def get_join_request_or_404(team: Team, number: int) -> JoinRequest:
     asking = JoinRequest.objects.select_related("user", "team").filter(
         team=team, pk=number
     )
     return first_or_404(asking, _("Nobody asks to join under this number."))
 
 
-def merge_proposals(team: Team) -> QuerySet[MergeProposal]:
+def list_merge_proposals_of_team(team: Team) -> QuerySet[MergeProposal]:
     concerned = MergeProposal.objects.filter(Q(team=team) | Q(into=team))
     return concerned.select_related("season", "team", "into").annotate(
         answers=Q(into=team)
     )
 
 
-def merge_proposal_of(team: Team, number: int) -> MergeProposal:
+def get_merge_proposal_or_404(team: Team, number: int) -> MergeProposal:
     return first_or_404(
-        merge_proposals(team).filter(pk=number), _("There is no such proposal.")
+        list_merge_proposals_of_team(team).filter(pk=number),
+        _("There is no such proposal."),
     )
 
 
@@ -200,7 +206,7 @@ def find_task_by_address(address: str) -> Task:
     season, _, slug = address.strip("/").partition("/")
     names = (
         {"pk": int(address)}
-        if _is_number(address)
+        if _is_phase_number(address)
         else {"season__slug": season, "slug": slug}
     )
     if task := tasks.filter(**names).first():
@@ -218,7 +224,7 @@ def find_phase_by_address(address: str) -> Phase:
     season, task, slug = (*address.strip("/").split("/"), "", "")[:3]
     names = {"task__season__slug": season, "task__slug": task, "slug": slug}
     if phase := phases.filter(
-        **{"pk": int(address)} if _is_number(address) else names
+        **{"pk": int(address)} if _is_phase_number(address) else names
     ).first():
         return phase
     there = ", ".join(
@@ -230,7 +236,7 @@ def find_phase_by_address(address: str) -> Phase:
     )
 
 
-def _is_number(address: str) -> bool:
+def _is_phase_number(address: str) -> bool:
     return address.isascii() and address.isdigit() and len(address) < 19
 
 
@@ -256,15 +262,17 @@ class SecondFactorMiddleware:
             or (request.path == reverse("account_reauthenticate"))
         ):
             return self.get_response(request)
-        if not lacks_second_factor(user_of_request(request)):
+        if not lacks_required_second_factor(find_user_of_request(request)):
             return self.get_response(request)
         if errors.is_api_request(request):
-            return errors.json_error(request, str(SECOND_FACTOR_MESSAGE), 403)
+            return errors.build_json_error_response(
+                request, str(SECOND_FACTOR_MESSAGE), 403
+            )
         messages.warning(request, SECOND_FACTOR_MESSAGE)
         return redirect("mfa_index")
 
 
-def lacks_second_factor(user: object) -> bool:
+def lacks_required_second_factor(user: object) -> bool:
     if not isinstance(user, User):
         return False
     organises = user.is_staff or Organiser.objects.filter(user=user).exists()

@@ -13,7 +13,7 @@ from citeboard.teams.models import User
 from tasks.delivery.notifications import events
 from tasks.models import Announcement, AnnouncementEdit, Question, Report, Season
 
-MAX_TEXT, MAX_ADDRESS = 4000, 400
+MAX_MESSAGE_CHARACTERS, MAX_REPORTED_ADDRESS_CHARACTERS = 4000, 400
 RATE_LIMIT_PERIOD = dt.timedelta(hours=1)
 MAX_QUESTIONS_AN_HOUR, MAX_REPORTS_AN_HOUR = 10, 5
 
@@ -25,13 +25,13 @@ def announce(*, season: Season, text: str, by: User | None) -> Season:
         if changed.announcement == text:
             return changed
         if not text:
-            _revoke_announcement(changed, _newest_announcement(changed), by)
+            _retract_announcement(changed, _get_newest_announcement(changed), by)
             return changed
         new = Announcement.objects.create(season=changed, text=text, announced_by=by)
-        change = audit.Change("announcement", changed.announcement, text)
-        _store_announcement(changed, new)
+        change = audit.SettingChange("announcement", changed.announcement, text)
+        _store_current_announcement(changed, new)
         facts = {"text": " ".join(text.split())}
-        audit.record(
+        audit.record_action(
             "announced",
             actor=by,
             subject=changed,
@@ -39,7 +39,7 @@ def announce(*, season: Season, text: str, by: User | None) -> Season:
             facts=facts,
             changes=[change],
         )
-        events.notify_announcement(changed, new, by=by)
+        events.notify_announcement_published(changed, new, by=by)
     return changed
 
 
@@ -59,14 +59,14 @@ def edit_announcement(
         AnnouncementEdit.objects.create(
             announcement=changed, text=changed.text, until=now, edited_by=by
         )
-        change = audit.Change("announcement", changed.text, text)
+        change = audit.SettingChange("announcement", changed.text, text)
         changed.text, changed.edited_at = text, now
         changed.save(update_fields=["text", "edited_at"])
-        if changed == _newest_announcement(season):
-            _store_announcement(season, changed)
+        if changed == _get_newest_announcement(season):
+            _store_current_announcement(season, changed)
         facts = {"text": " ".join(text.split())}
         key = "announcement-edited"
-        audit.record(
+        audit.record_action(
             key, actor=by, subject=season, place=season, facts=facts, changes=[change]
         )
         events.update_announcement_text(changed)
@@ -76,28 +76,28 @@ def edit_announcement(
 def take_back_announcement(*, announcement: Announcement, by: User) -> None:
     with transaction.atomic():
         season = Season.objects.select_for_update().get(pk=announcement.season_id)
-        _revoke_announcement(season, Announcement.objects.get(pk=announcement.pk), by)
+        _retract_announcement(season, Announcement.objects.get(pk=announcement.pk), by)
 
 
-def _revoke_announcement(
+def _retract_announcement(
     season: Season, announcement: Announcement | None, by: User | None
 ) -> None:
     if announcement is None or announcement.taken_back_at is not None:
         return
-    is_newest = announcement == _newest_announcement(season)
+    is_newest = announcement == _get_newest_announcement(season)
     announcement.taken_back_at = timezone.now()
     announcement.save(update_fields=["taken_back_at"])
     if is_newest:
         season.announcement, season.announced_at = "", None
         season.save(update_fields=["announcement", "announced_at"])
-    change = audit.Change("announcement", announcement.text, "")
-    audit.record(
+    change = audit.SettingChange("announcement", announcement.text, "")
+    audit.record_action(
         "announced/removed", actor=by, subject=season, place=season, changes=[change]
     )
     events.delete_notifications(announcement.event)
 
 
-def _store_announcement(season: Season, announcement: Announcement) -> None:
+def _store_current_announcement(season: Season, announcement: Announcement) -> None:
     season.announcement, season.announced_at = (
         announcement.text,
         announcement.announced_at,
@@ -105,14 +105,16 @@ def _store_announcement(season: Season, announcement: Announcement) -> None:
     season.save(update_fields=["announcement", "announced_at"])
 
 
-def _newest_announcement(season: Season) -> Announcement | None:
+def _get_newest_announcement(season: Season) -> Announcement | None:
     return Announcement.objects.filter(season=season).first()
 
 
-def _limit_rate(most: int, by: User, rows: QuerySet[Any], words: str) -> None:
+def _refuse_too_many_recent_messages(
+    most: int, by: User, rows: QuerySet[Any], words: str
+) -> None:
     User.objects.select_for_update().get(pk=by.pk)
     if rows.count() >= most:
-        raise refusals.Refused(words % {"number": most})
+        raise refusals.ActionRefused(words % {"number": most})
 
 
 def ask(*, season: Season, text: str, by: User) -> Question:
@@ -121,31 +123,33 @@ def ask(*, season: Season, text: str, by: User) -> Question:
             asked_by=by, asked_at__gt=timezone.now() - RATE_LIMIT_PERIOD
         )
         message = _("you have asked %(number)s questions within an hour; ask on later")
-        _limit_rate(MAX_QUESTIONS_AN_HOUR, by, asked, message)
+        _refuse_too_many_recent_messages(MAX_QUESTIONS_AN_HOUR, by, asked, message)
         question = Question.objects.create(
             season=season, text=text.strip(), asked_by=by
         )
-        audit.record("question-asked", actor=by, subject=question, place=season)
+        audit.record_action("question-asked", actor=by, subject=question, place=season)
         events.notify_question_asked(question, by=by)
     return question
 
 
-def answer(*, question: Question, text: str, is_public: bool, by: User) -> Question:
+def answer_question(
+    *, question: Question, text: str, is_public: bool, by: User
+) -> Question:
     with transaction.atomic():
         changed = Question.objects.select_for_update().get(pk=question.pk)
         wanted = {"answer": text.strip(), "is_public": is_public}
-        if changes := audit.set_fields(
+        if changes := audit.update_row_and_list_changes(
             changed, wanted, answered_by=by, answered_at=timezone.now()
         ):
             key = "question-answered/public" if is_public else "question-answered"
-            audit.record(
+            audit.record_action(
                 key, actor=by, subject=changed, place=changed.season, changes=changes
             )
             events.notify_question_answered(changed)
     return changed
 
 
-def readable_questions(season: Season, user: object) -> QuerySet[Question]:
+def list_readable_questions(season: Season, user: object) -> QuerySet[Question]:
     shown = Question.objects.filter(season=season)
     own = shown.filter(asked_by=user) if isinstance(user, User) else shown.none()
     return (shown.public() | own).distinct()
@@ -159,23 +163,23 @@ def report_abuse(*, address: str, text: str, by: User) -> Report:
         message = _(
             "you have sent %(number)s reports within an hour; send the next later"
         )
-        _limit_rate(MAX_REPORTS_AN_HOUR, by, sent, message)
+        _refuse_too_many_recent_messages(MAX_REPORTS_AN_HOUR, by, sent, message)
         report = Report.objects.create(
             address=address.strip(), text=text.strip(), reported_by=by
         )
-        audit.record("reported", actor=by, subject=report, place=report)
-        events.notify_abuse_report(report)
+        audit.record_action("reported", actor=by, subject=report, place=report)
+        events.notify_abuse_reported(report)
     return report
 
 
-def close_report(*, report: Report, by: User) -> None:
+def close_abuse_report(*, report: Report, by: User) -> None:
     with transaction.atomic():
         changed = Report.objects.select_for_update().get(pk=report.pk)
         if changed.closed_at is None:
-            changes = audit.set_fields(
+            changes = audit.update_row_and_list_changes(
                 changed, {"closed_at": timezone.now()}, closed_by=by
             )
-            audit.record(
+            audit.record_action(
                 "report-closed",
                 actor=by,
                 subject=changed,

@@ -10,11 +10,11 @@ from django.utils.translation import gettext_lazy as _
 from citeboard.core.markdown import render_markdown
 from tasks.models import Task
 from tasks.types import task_types
-from tasks.types.registry import card_text
+from tasks.types.registry import read_card_text
 
-#: RULES and FORMAT are headings in task cards, and RULES has a section per rule set.
-RULES, FORMAT = "Rules", "Format"
-SENTENCES_BY_TASK_TYPE = {
+#: RULES_HEADING and FORMAT_HEADING are headings in task cards, and RULES_HEADING has a section per rule set.
+RULES_HEADING, FORMAT_HEADING = "Rules", "Format"
+DESCRIPTIONS_BY_TASK_TYPE = {
     "citation-recommendation": _(
         "Which paper of a collection does this sentence cite?"
     ),
@@ -42,8 +42,8 @@ SENTENCES_BY_TASK_TYPE = {
         "Answer a question from passages, with a mark behind each claim that names its passage."
     ),
 }
-#: The first sentence of a card is not shown if longer than MAX_SENTENCE_LENGTH characters.
-MAX_SENTENCE_LENGTH = 240
+#: The first sentence of a card is not shown if longer than MAX_DESCRIPTION_CHARACTERS characters.
+MAX_DESCRIPTION_CHARACTERS = 240
 #: The pattern matches sections of rule sets in task cards, such as "### `official`".
 #: The pattern also matches list items that begin with a rule set or an option.
 _RULES_OR_OPTION_PATTERN = re.compile(
@@ -80,38 +80,42 @@ class TaskCard:
 
     @property
     def format(self) -> SafeString:
-        return render_markdown(find_section(self.text, FORMAT), top=3)
+        return render_markdown(
+            extract_markdown_section(self.text, FORMAT_HEADING), top=3
+        )
 
     def rules(self, name: str) -> SafeString:
         return render_markdown(
-            find_section(find_section(self.text, RULES), f"`{name}`", level=3)
+            extract_markdown_section(
+                extract_markdown_section(self.text, RULES_HEADING), f"`{name}`", level=3
+            )
         )
 
 
-def card(task: Task) -> TaskCard:
+def get_task_card(task: Task) -> TaskCard:
     if task.declaration_id and (declared := task.task_type.declared):
         return TaskCard(declared.files.get("card.md", ""))
-    return card_of_type(task.type)
+    return load_card_of_task_type(task.type)
 
 
 @cache
-def card_of_type(task_type: str) -> TaskCard:
-    return TaskCard(card_text(task_type) if task_type in task_types() else "")
+def load_card_of_task_type(task_type: str) -> TaskCard:
+    return TaskCard(read_card_text(task_type) if task_type in task_types() else "")
 
 
-def describe_task(task: Task) -> str:
+def get_one_sentence_description(task: Task) -> str:
     """Return a sentence that describes the task, or an empty text without such a
     sentence. The sentence is written by the organisers, or comes from the task type or
     its task card.
     """
     return (
         task.sentence
-        or str(SENTENCES_BY_TASK_TYPE.get(task.type, ""))
-        or first_sentence(card(task))
+        or str(DESCRIPTIONS_BY_TASK_TYPE.get(task.type, ""))
+        or extract_first_sentence_of_card(get_task_card(task))
     )
 
 
-def first_sentence(card: TaskCard) -> str:
+def extract_first_sentence_of_card(card: TaskCard) -> str:
     """Return the first sentence below the title of a task card, without Markdown
     syntax.
     """
@@ -121,10 +125,10 @@ def first_sentence(card: TaskCard) -> str:
         return ""
     linked = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
     sentence = re.split(r"(?<=[.?!]) ", re.sub(r"\*\*|[*`]", "", linked))[0]
-    return sentence if len(sentence) <= MAX_SENTENCE_LENGTH else ""
+    return sentence if len(sentence) <= MAX_DESCRIPTION_CHARACTERS else ""
 
 
-def find_section(text: str, heading: str, level: int = 2) -> str:
+def extract_markdown_section(text: str, heading: str, level: int = 2) -> str:
     begin = re.search(
         rf"^{'#' * level} {re.escape(heading)}\s*$", text, flags=re.MULTILINE
     )

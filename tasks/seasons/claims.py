@@ -18,7 +18,7 @@ from tasks.seasons.access import require_staff
 MAX_REASON_LENGTH = 500
 
 
-def claim_or_404(user: object, claim: int) -> Claim:
+def get_claim_or_404(user: object, claim: int) -> Claim:
     require_staff(user)
     return get_object_or_404(Claim.objects.select_related("season", "later"), pk=claim)
 
@@ -30,7 +30,7 @@ def decide_claim(*, claim: Claim, decision: str, reason: str, by: User) -> Claim
     """
     reason = reason.strip()[:MAX_REASON_LENGTH]
     if not reason:
-        raise refusals.Refused(_("say why"))
+        raise refusals.ActionRefused(_("say why"))
     binds = decision == "bind"
     with transaction.atomic():
         locked = Claim.objects.select_for_update(of=("self",)).select_related(
@@ -41,14 +41,14 @@ def decide_claim(*, claim: Claim, decision: str, reason: str, by: User) -> Claim
         row.decided_at, row.decided_by, row.reason = timezone.now(), by, reason
         row.save()
         if binds:
-            publishing.bind_claim(row)
+            publishing.apply_embargo_of_claim(row)
         else:
-            publishing.release_claim(row)
+            publishing.end_embargo_of_claim(row)
         increment_board_versions(row.later)
         for season in (row.season, row.later):
             # The history of a season does not reveal the other season of the claim.
             key = "claim-bound" if binds else "claim-released"
-            audit.record(
+            audit.record_action(
                 key, actor=by, subject=season, place=season, facts={"reason": reason}
             )
         notify_claim_decided(row)

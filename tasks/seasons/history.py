@@ -6,18 +6,18 @@ from django.db.models.deletion import ProtectedError
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, refusals
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.core.models import AuditEntry
-from citeboard.teams.access import teams_of
+from citeboard.teams.access import find_teams_of_user
 from citeboard.teams.models import Team, User
 from tasks.gold.early import refuse_early_disclosure
 from tasks.models import Gold, Phase, Registration, Season, Submission, Task
 from tasks.models.seasons import increment_board_versions
-from tasks.registration.entries import EntryRefused, approve_team
-from tasks.seasons.access import may_organise
+from tasks.registration.entries import TeamEntryRefused, approve_team_entry
+from tasks.seasons.access import can_organise_season
 
-#: Everybody can see entries with an action in PUBLIC_ACTIONS in a season's history.
-PUBLIC_ACTIONS = (
+#: Everybody can see entries with an action in PUBLIC_HISTORY_ACTIONS in a season's history.
+PUBLIC_HISTORY_ACTIONS = (
     "phase-moved",
     "phase-opened",
     "phase-closed",
@@ -28,15 +28,15 @@ PUBLIC_ACTIONS = (
 )
 
 
-def readable_history(season: Season, user: object) -> QuerySet[AuditEntry]:
+def list_readable_history(season: Season, user: object) -> QuerySet[AuditEntry]:
     return (
-        history_of_place(season)
-        if may_organise(user, season)
-        else history_of_teams(season, list(teams_of(user)))
+        find_history_of_place(season)
+        if can_organise_season(user, season)
+        else list_history_of_teams(season, list(find_teams_of_user(user)))
     )
 
 
-def history_of_teams(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
+def list_history_of_teams(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
     runs = Submission.objects.filter(team__in=teams, phase__task__season=season).values(
         "pk"
     )
@@ -44,8 +44,8 @@ def history_of_teams(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
         subject_type="teams.team", subject_id__in=[team.pk for team in teams]
     )
     about_runs = Q(subject_type="tasks.submission", subject_id__in=runs)
-    return history_of_place(season).filter(
-        Q(action__in=PUBLIC_ACTIONS) | about_teams | about_runs
+    return find_history_of_place(season).filter(
+        Q(action__in=PUBLIC_HISTORY_ACTIONS) | about_teams | about_runs
     )
 
 
@@ -53,29 +53,29 @@ def history_of_teams(season: Season, teams: list[Team]) -> QuerySet[AuditEntry]:
 TEAM_REFUSED_ACTION = "team-refused"
 
 
-def can_undo(entry: AuditEntry) -> bool:
+def can_undo_history_entry(entry: AuditEntry) -> bool:
     return (
-        _refused_registration(entry) is not None
+        _find_refused_registration(entry) is not None
         if entry.action == TEAM_REFUSED_ACTION
-        else audit.can_restore(entry)
+        else audit.can_restore_deleted_rows(entry)
     )
 
 
-def undo_entry(*, season: Season, entry: AuditEntry, by: User) -> None:
+def undo_history_entry(*, season: Season, entry: AuditEntry, by: User) -> None:
     try:
         if entry.action == TEAM_REFUSED_ACTION:
-            if registration := _refused_registration(entry, season):
-                approve_team(registration=registration, by=by)
+            if registration := _find_refused_registration(entry, season):
+                approve_team_entry(registration=registration, by=by)
         else:
             with transaction.atomic(), refuse_early_disclosure(season, by=by):
                 # A restored phase keeps its old version, so boards are updated before.
                 increment_board_versions(season)
-                audit.restore(entry=entry, by=by)
-    except (audit.NotRestored, EntryRefused) as refused:
-        raise refusals.Refused(str(refused)) from refused
+                audit.restore_deleted_rows(entry=entry, by=by)
+    except (audit.RowsNotRestored, TeamEntryRefused) as refused:
+        raise refusals.ActionRefused(str(refused)) from refused
 
 
-def _refused_registration(
+def _find_refused_registration(
     entry: AuditEntry, season: Season | None = None
 ) -> Registration | None:
     places = Registration.objects.refused().filter(team=entry.subject_id)
@@ -86,7 +86,7 @@ def delete_phase(*, phase: Phase, by: User) -> None:
     refusal = _("%(phase)s has runs, which stay; it can be closed and hidden") % {
         "phase": phase
     }
-    _delete_with_history(phase, phase.task.season, by, refusal)
+    _delete_and_record_in_history(phase, phase.task.season, by, refusal)
 
 
 def delete_task(*, task: Task, by: User) -> None:
@@ -95,15 +95,15 @@ def delete_task(*, task: Task, by: User) -> None:
         refusal = _(
             "%(task)s has gold, which stays; its phases can be closed and hidden"
         )
-    _delete_with_history(task, task.season, by, refusal % {"task": task})
+    _delete_and_record_in_history(task, task.season, by, refusal % {"task": task})
 
 
-def _delete_with_history(
+def _delete_and_record_in_history(
     row: Task | Phase, season: Season, by: User, refusal: str
 ) -> None:
     try:
         with transaction.atomic(), refuse_early_disclosure(season, by=by):
-            audit.delete_and_record(row=row, place=season, by=by)
+            audit.delete_row_and_record(row=row, place=season, by=by)
             increment_board_versions(season)
     except ProtectedError as kept:
-        raise refusals.Refused(refusal) from kept
+        raise refusals.ActionRefused(refusal) from kept

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.debug import sensitive_variables
 
 from citeboard.core import audit, refusals
-from citeboard.teams.models import FirstOrganiserToken, User, token_digest
+from citeboard.teams.models import FirstOrganiserToken, User, compute_token_digest
 from tasks.delivery.notifications.events import notify_role_changed
-from tasks.gold.content import end_embargoes_between_strangers
-from tasks.gold.publishing import make_claims_on_commit
+from tasks.gold.content import end_embargoes_of_other_organisers
+from tasks.gold.publishing import create_claims_on_commit
 from tasks.models import Organiser, Season, Submission
 
 Role = Organiser.Role
@@ -32,14 +32,14 @@ def add_organiser(
         if before is not None and before.role == role:
             return False
         if before is not None and by is not None:
-            _require_other_organiser(before, by)
+            _require_another_organiser(before, by)
         Organiser.objects.update_or_create(
             season=season, user=user, defaults={"role": role}
         )
-        make_claims_on_commit(season.pk, end_embargoes_between_strangers(season))
-        change = audit.Change("role", before.role if before else None, str(role))
+        create_claims_on_commit(season.pk, end_embargoes_of_other_organisers(season))
+        change = audit.SettingChange("role", before.role if before else None, str(role))
         facts = {"person": user}
-        audit.record(
+        audit.record_action(
             f"{role}-added",
             actor=by,
             subject=user,
@@ -51,7 +51,7 @@ def add_organiser(
     return True
 
 
-def hand_season_over(*, season: Season, to: User, by: User) -> None:
+def hand_over_season(*, season: Season, to: User, by: User) -> None:
     with transaction.atomic():
         add_organiser(season=season, user=to, by=by)
         organiser = Organiser.objects.filter(season=season, user=by).first()
@@ -69,11 +69,11 @@ def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
         known = Organiser.objects.select_related("user", "season")
         organiser = known.get(season=organiser.season_id, user=organiser.user_id)
         if by is not None:
-            _require_other_organiser(organiser, by)
+            _require_another_organiser(organiser, by)
         role = organiser.role
         person, place = organiser.user, organiser.season
-        facts, change = {"person": person}, audit.Change("role", str(role), None)
-        audit.record(
+        facts, change = {"person": person}, audit.SettingChange("role", str(role), None)
+        audit.record_action(
             f"{role}-removed",
             actor=by,
             subject=person,
@@ -82,19 +82,19 @@ def remove_organiser(*, organiser: Organiser, by: User | None) -> None:
             changes=[change],
         )
         organiser.delete()
-        make_claims_on_commit(place.pk, end_embargoes_between_strangers(place))
+        create_claims_on_commit(place.pk, end_embargoes_of_other_organisers(place))
         notify_role_changed(place, person, "", at=timezone.now(), by=by)
 
 
 def restore_organiser(*, season: Season, user: User, role: str, by: User) -> None:
     if Organiser.objects.filter(season=season, user=user).exists():
-        raise refusals.Refused(
+        raise refusals.ActionRefused(
             _("%(person)s organises the season again already") % {"person": user}
         )
     add_organiser(season=season, user=user, by=by, role=role)
 
 
-def _require_other_organiser(organiser: Organiser, by: User) -> None:
+def _require_another_organiser(organiser: Organiser, by: User) -> None:
     runs = Submission.objects.filter(phase__task__season=organiser.season_id)
     if by.is_staff and not runs.exclude(team=None).exists():
         return
@@ -102,18 +102,18 @@ def _require_other_organiser(organiser: Organiser, by: User) -> None:
         season=organiser.season, role=Role.ORGANISER
     ).exclude(pk=organiser.pk)
     if organiser.role == Role.ORGANISER and not others.exists():
-        raise refusals.Refused(
+        raise refusals.ActionRefused(
             _("the season needs an organiser; add another one first")
         )
 
 
 FIRST_ORGANISER_PATH = "/first-organiser/"
-TOKEN_LIFETIME = dt.timedelta(days=1)
-#: At most MAX_TOKENS tokens for the first organiser are valid at a time.
-MAX_TOKENS = 10
+FIRST_ORGANISER_TOKEN_LIFETIME = dt.timedelta(days=1)
+#: At most MAX_FIRST_ORGANISER_TOKENS tokens for the first organiser are valid at a time.
+MAX_FIRST_ORGANISER_TOKENS = 10
 
 
-def needs_first_organiser() -> bool:
+def is_first_organiser_missing() -> bool:
     may_organise = User.objects.filter(is_active=True, is_staff=True).exists()
     return (
         not may_organise and not Organiser.objects.filter(user__is_active=True).exists()
@@ -121,16 +121,18 @@ def needs_first_organiser() -> bool:
 
 
 @sensitive_variables("secret")
-def how_to_begin() -> str:
+def write_first_organiser_instructions() -> str:
     """Return instructions for the first organiser of a new site, with a new token.
     Return an empty text if the site already has an organiser.
     """
-    if not needs_first_organiser():
+    if not is_first_organiser_missing():
         return ""
     secret = secrets.token_urlsafe(30)
     with transaction.atomic():
-        FirstOrganiserToken.objects.create(digest=token_digest(secret))
-        newest = FirstOrganiserToken.objects.order_by("-pk")[:MAX_TOKENS].values("pk")
+        FirstOrganiserToken.objects.create(digest=compute_token_digest(secret))
+        newest = FirstOrganiserToken.objects.order_by("-pk")[
+            :MAX_FIRST_ORGANISER_TOKENS
+        ].values("pk")
         FirstOrganiserToken.objects.exclude(
             pk__in=list(newest.values_list("pk", flat=True))
         ).delete()
@@ -140,11 +142,13 @@ def how_to_begin() -> str:
 
 
 @sensitive_variables("secret", "password")
-def make_first_organiser(*, secret: str, email: str, name: str, password: str) -> User:
-    digest = token_digest(secret.strip())
+def create_first_organiser(
+    *, secret: str, email: str, name: str, password: str
+) -> User:
+    digest = compute_token_digest(secret.strip())
     with transaction.atomic():
         tokens = list(FirstOrganiserToken.objects.select_for_update().order_by("pk"))
-        since = timezone.now() - TOKEN_LIFETIME
+        since = timezone.now() - FIRST_ORGANISER_TOKEN_LIFETIME
         # All tokens are compared, so that the duration of the check reveals nothing.
         is_good = sum(
             [
@@ -152,8 +156,8 @@ def make_first_organiser(*, secret: str, email: str, name: str, password: str) -
                 for token in tokens
             ]
         )
-        if not is_good or not needs_first_organiser():
-            raise refusals.Refused(
+        if not is_good or not is_first_organiser_missing():
+            raise refusals.ActionRefused(
                 _(
                     "this token is wrong or has expired; “manage.py doctor” prints "
                     "another"
@@ -164,5 +168,7 @@ def make_first_organiser(*, secret: str, email: str, name: str, password: str) -
             user=user, email=user.email, verified=True, primary=True
         )
         FirstOrganiserToken.objects.all().delete()
-        audit.record("first-organiser", actor=user, subject=user, place=user, facts={})
+        audit.record_action(
+            "first-organiser", actor=user, subject=user, place=user, facts={}
+        )
     return user

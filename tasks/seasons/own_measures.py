@@ -14,18 +14,21 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit, confinement, refusals
-from citeboard.core.confined.turns import PoolFull
+from citeboard.core.confined.turns import SandboxPoolFull
 from citeboard.teams.models import User
 from tasks.models import MeasuresFile, Season, Task
-from tasks.models.declarations import may_run_measures
+from tasks.models.declarations import can_run_measures
 from tasks.seasons.access import require_staff
 from tasks.types import Problem
-from tasks.types.declared.own_measures import digest_of, measures_without_carriers
+from tasks.types.declared.own_measures import (
+    compute_measures_digest,
+    list_measures_without_carriers,
+)
 
-WARNINGS_PROGRAM = "tasks.submissions.reading:program_warnings"
+PROGRAM_WARNINGS_FUNCTION = "tasks.submissions.reading:program_warnings"
 
 
-class MeasuresRefused(refusals.Refused):
+class MeasuresRefused(refusals.ActionRefused):
     pass
 
 
@@ -38,7 +41,7 @@ def store_uploaded_measures(
 
     Raises MeasuresRefused.
     """
-    if may_run_measures(text):
+    if can_run_measures(text):
         return
     if settings.OWN_MEASURES == "nobody":
         raise MeasuresRefused(
@@ -59,7 +62,7 @@ def store_uploaded_measures(
         raise MeasuresRefused(message % {"digest": row.digest[:12]})
 
 
-def missing_carrier_warnings(text: str) -> list[str]:
+def list_missing_carrier_warnings(text: str) -> list[str]:
     """Return a warning for each weighted measure whose code does not set `carriers`,
     the columns of the rows that decide the value of the measure.
     """
@@ -67,7 +70,7 @@ def missing_carrier_warnings(text: str) -> list[str]:
         "“%(measure)s” does not declare its “carriers”, so its interval counts all units; "
         "the interval may be too narrow where few units decide"
     )
-    return [words % {"measure": name} for name in measures_without_carriers(text)]
+    return [words % {"measure": name} for name in list_measures_without_carriers(text)]
 
 
 def store_uploaded_program(
@@ -76,7 +79,7 @@ def store_uploaded_program(
     """Store an official program. Staff must approve the program, even if this site
     cannot run programs.
     """
-    if may_run_measures(text):
+    if can_run_measures(text):
         return
     mode = settings.OWN_MEASURES
     is_approved = mode == "organisers" or (
@@ -85,11 +88,11 @@ def store_uploaded_program(
     _store_measures(text, by=by, season=season, is_approved=is_approved)
 
 
-def reason_program_waits(text: str) -> str:
+def explain_unapproved_program(text: str) -> str:
     """Return the reason why the site does not run the official program with this text,
     or an empty text if the site runs the program.
     """
-    if may_run_measures(text):
+    if can_run_measures(text):
         return ""
     if settings.OWN_MEASURES == "nobody":
         return _("this site stores official programs and runs none")
@@ -105,22 +108,22 @@ def _store_measures(
 ) -> MeasuresFile:
     with transaction.atomic():
         row, is_new = MeasuresFile.objects.get_or_create(
-            digest=digest_of(text),
+            digest=compute_measures_digest(text),
             defaults={"text": text, "season": season, "brought_by": by},
         )
         if is_approved:
             MeasuresFile.objects.filter(pk=row.pk).update(approved_at=timezone.now())
         if is_new or is_approved:
-            kind = "program" if row.is_program else "measures"
+            kind = "program" if row.is_official_program else "measures"
             action = f"{kind}-brought/approved" if is_approved else f"{kind}-brought"
             facts = {"digest": row.digest[:12]}
-            audit.record(
+            audit.record_action(
                 action, actor=by, subject=row, place=season or row, facts=facts
             )
     return row
 
 
-def measures_or_404(user: object, measures: int) -> MeasuresFile:
+def get_measures_file_or_404(user: object, measures: int) -> MeasuresFile:
     require_staff(user)
     return get_object_or_404(MeasuresFile, pk=measures)
 
@@ -130,21 +133,23 @@ def _read_program_warnings(text: str) -> tuple[str, ...]:
     with tempfile.TemporaryDirectory(prefix="citeboard-program-") as folder:
         path = Path(folder) / "program.json"
         path.write_text(text, encoding="utf-8")
-        with confinement.read_upload(WARNINGS_PROGRAM, path, {}, owner=None) as done:
+        with confinement.read_upload(
+            PROGRAM_WARNINGS_FUNCTION, path, {}, owner=None
+        ) as done:
             return tuple(map(str, done.result))
 
 
-def program_warnings(row: MeasuresFile) -> Sequence[str]:
+def list_program_warnings(row: MeasuresFile) -> Sequence[str]:
     """Return a sentence for each resource that an unapproved official program needs and
     this machine does not have.
 
     A sandboxed process reads the official program to find the needed resources.
     """
-    if row.approved_at is not None or not row.is_program:
+    if row.approved_at is not None or not row.is_official_program:
         return ()
     try:
         return _read_program_warnings(row.text)
-    except (confinement.UploadUnreadable, PoolFull):
+    except (confinement.UploadUnreadable, SandboxPoolFull):
         return (_("its code could not be read within the limits of the site"),)
 
 
@@ -156,11 +161,11 @@ def decide_measures(*, measures: MeasuresFile, decision: str, by: User) -> Measu
         row = MeasuresFile.objects.select_for_update().get(pk=measures.pk)
         wanted = timezone.now() if decision == "approve" else None
         if (wanted is None) != (row.approved_at is None):
-            changes = audit.set_fields(row, {"approved_at": wanted})
-            kind = "program" if row.is_program else "measures"
+            changes = audit.update_row_and_list_changes(row, {"approved_at": wanted})
+            kind = "program" if row.is_official_program else "measures"
             action = f"{kind}-approved" if wanted else f"{kind}-withdrawn"
             facts = {"digest": row.digest[:12]}
-            audit.record(
+            audit.record_action(
                 action,
                 actor=by,
                 subject=row,
@@ -175,10 +180,10 @@ def record_measure_failure(task: Task, why: Problem) -> None:
     """Record the failure of a measure in the history of the season, once per reason."""
     facts = {"task": task.title, "why": str(why)}
     if (
-        not audit.history_of_place(task.season)
+        not audit.find_history_of_place(task.season)
         .filter(action="measures-failed", facts=facts)
         .exists()
     ):
-        audit.record(
+        audit.record_action(
             "measures-failed", actor=None, subject=task, place=task.season, facts=facts
         )

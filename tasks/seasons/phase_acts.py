@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _
 
 from citeboard.core import audit
 from citeboard.core.instants import (
-    ENDLESS_FACT_SUFFIX,
-    ENDLESS_TIME,
-    format_for_history,
+    ENDLESS_PHASE_END,
+    ENDLESS_TIME_SUFFIX,
+    format_history_time,
     format_utc_minute,
 )
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import User
 from tasks.delivery.notifications.events import (
     PhaseDeadlineAndLimits,
@@ -27,22 +27,22 @@ from tasks.gold.early import refuse_early_disclosure
 from tasks.models import Phase
 from tasks.models.seasons import increment_board_version
 
-Instant = dt.datetime | None
+OptionalInstant = dt.datetime | None
 
 
 def move_phase(
     *, phase: Phase, opens: dt.datetime, closes: dt.datetime, by: User
 ) -> Phase:
     if closes <= opens:
-        raise Refused(_("a phase closes after it opens"))
+        raise ActionRefused(_("a phase closes after it opens"))
     with transaction.atomic():
         moved = lock_phase(phase)
         before = PhaseDeadlineAndLimits.of(moved)
         facts = {
-            "before": _phase_times_text(moved.opens, moved.closes),
-            "after": _phase_times_text(opens, closes),
+            "before": _format_phase_times(moved.opens, moved.closes),
+            "after": _format_phase_times(opens, closes),
         }
-        if _update_phase(
+        if _update_phase_and_record_change(
             moved, by, "phase-moved", {"opens": opens, "closes": closes}, **facts
         ):
             notify_phase_changed(moved, before, at=timezone.now(), by=by)
@@ -57,17 +57,19 @@ def open_now(*, phase: Phase, by: User) -> Phase:
             return opened
         wanted = {"opens": now}
         if opened.closes <= now:
-            planned = planned_ends_of_closed_phases([opened])
+            planned = find_planned_ends_of_closed_phases([opened])
             if not planned:
-                raise Refused(
+                raise ActionRefused(
                     _("%(phase)s is over; give it a new end") % {"phase": opened}
                 )
             wanted = {"closes": planned[opened.pk]}
-        _update_phase(opened, by, "phase-opened", wanted)
+        _update_phase_and_record_change(opened, by, "phase-opened", wanted)
     return opened
 
 
-def planned_ends_of_closed_phases(phases: Iterable[Phase]) -> dict[int, dt.datetime]:
+def find_planned_ends_of_closed_phases(
+    phases: Iterable[Phase],
+) -> dict[int, dt.datetime]:
     """Return the planned closing time of each phase that an organiser closed early.
     Phases whose dates were changed since or whose planned time has passed are left out.
     """
@@ -75,7 +77,7 @@ def planned_ends_of_closed_phases(phases: Iterable[Phase]) -> dict[int, dt.datet
     over = {phase.pk: phase for phase in phases if phase.closes <= now}
     planned: dict[int, dt.datetime] = {}
     for entry in (
-        audit.history_of_subjects(*over.values()).filter(action="phase-closed")
+        audit.find_history_of_subjects(*over.values()).filter(action="phase-closed")
         if over
         else ()
     ):
@@ -95,11 +97,11 @@ def close_now(*, phase: Phase, by: User) -> Phase:
         if closed.closes <= now:
             return closed
         if closed.opens >= now:
-            raise Refused(
+            raise ActionRefused(
                 _("%(phase)s has not begun; move it instead") % {"phase": closed}
             )
         before = PhaseDeadlineAndLimits.of(closed)
-        _update_phase(closed, by, "phase-closed", {"closes": now})
+        _update_phase_and_record_change(closed, by, "phase-closed", {"closes": now})
         notify_phase_changed(closed, before, at=now, by=by)
     return closed
 
@@ -112,17 +114,17 @@ def lock_phase(phase: Phase) -> Phase:
     )
 
 
-def _update_phase(
+def _update_phase_and_record_change(
     phase: Phase, by: User, key: str, wanted: dict[str, Any], **facts: str
 ) -> bool:
     with refuse_early_disclosure(phase.task.season, by=by):
-        changes = audit.set_fields(
+        changes = audit.update_row_and_list_changes(
             phase, wanted, f"tasks.{phase.task.slug}.phases.{phase.slug}."
         )
     if changes:
         increment_board_version(phase.pk)
         facts = {"phase": f"{phase.task}, {phase}", **facts}
-        audit.record(
+        audit.record_action(
             key,
             actor=by,
             subject=phase,
@@ -133,17 +135,17 @@ def _update_phase(
     return bool(changes)
 
 
-def _phase_times_text(opens: dt.datetime, closes: dt.datetime) -> str:
-    if closes >= ENDLESS_TIME:
-        return f"{format_for_history(opens)} UTC{ENDLESS_FACT_SUFFIX}"
-    return f"{format_for_history(opens)} – {format_for_history(closes)} UTC"
+def _format_phase_times(opens: dt.datetime, closes: dt.datetime) -> str:
+    if closes >= ENDLESS_PHASE_END:
+        return f"{format_history_time(opens)} UTC{ENDLESS_TIME_SUFFIX}"
+    return f"{format_history_time(opens)} – {format_history_time(closes)} UTC"
 
 
 def change_board(
-    *, phase: Phase, board: str, board_from: Instant, board_then: str, by: User
+    *, phase: Phase, board: str, board_from: OptionalInstant, board_then: str, by: User
 ) -> Phase:
     if (board_from is None) != (not board_then):
-        raise Refused(
+        raise ActionRefused(
             _("say both when the board is shown to others and to whom, or neither")
         )
     with transaction.atomic():
@@ -152,11 +154,11 @@ def change_board(
             facts = {"audience": str(Phase.Audience(board).label)}
             if board_from is not None:
                 facts |= {
-                    "instant": format_for_history(board_from),
+                    "instant": format_history_time(board_from),
                     "then": str(Phase.Audience(board_then).label),
                 }
         key = "board-changed" if board_from is None else "board-changed/later"
-        _update_phase(
+        _update_phase_and_record_change(
             changed,
             by,
             key,
@@ -176,7 +178,7 @@ def reveal_now(*, phase: Phase, by: User) -> Phase:
     )
 
 
-def describe_board(phase: Phase) -> str:
+def describe_board_audience(phase: Phase) -> str:
     first = str(Phase.Audience(phase.board).label)
     if phase.board_from is None:
         return first
@@ -189,22 +191,28 @@ def describe_board(phase: Phase) -> str:
     return _("%(audience)s, from %(instant)s %(then)s") % facts
 
 
-def freeze_board(
-    *, phase: Phase, frozen_from: Instant, frozen_until: Instant, by: User
+def set_board_freeze(
+    *,
+    phase: Phase,
+    frozen_from: OptionalInstant,
+    frozen_until: OptionalInstant,
+    by: User,
 ) -> Phase:
     now = timezone.now()
     with transaction.atomic():
         changed = lock_phase(phase)
         if frozen_from is None and frozen_until is not None:
-            raise Refused(_("say from when the board is frozen, not only until when"))
+            raise ActionRefused(
+                _("say from when the board is frozen, not only until when")
+            )
         if (
             frozen_from is not None
             and frozen_until is not None
             and frozen_until <= frozen_from
         ):
-            raise Refused(_("the board would be revealed before it is frozen"))
+            raise ActionRefused(_("the board would be revealed before it is frozen"))
         if changed.is_frozen(now) and frozen_from != changed.frozen_from:
-            raise Refused(
+            raise ActionRefused(
                 _("the board is frozen already; reveal it, then freeze it anew")
             )
         is_revealed = changed.frozen_until is not None and changed.frozen_until <= now
@@ -212,7 +220,7 @@ def freeze_board(
             is_revealed and frozen_until != changed.frozen_until
         )
         if frozen_from is not None and frozen_from < now and is_new:
-            raise Refused(
+            raise ActionRefused(
                 _(
                     "a board is frozen from now on or later, since what was seen was seen"
                 )
@@ -236,7 +244,7 @@ def reveal_frozen(*, phase: Phase, by: User) -> Phase:
     with transaction.atomic():
         changed = lock_phase(phase)
         if not changed.is_frozen(now):
-            raise Refused(_("the board is not frozen"))
+            raise ActionRefused(_("the board is not frozen"))
         # A database constraint requires that a freeze ends after its beginning.
         assert changed.frozen_from is not None
         until = max(now, changed.frozen_from + dt.timedelta(microseconds=1))
@@ -244,7 +252,7 @@ def reveal_frozen(*, phase: Phase, by: User) -> Phase:
 
 
 def _freeze_locked_phase(
-    phase: Phase, frozen_from: Instant, frozen_until: Instant, by: User
+    phase: Phase, frozen_from: OptionalInstant, frozen_until: OptionalInstant, by: User
 ) -> Phase:
     ends = {"first": frozen_from, "last": frozen_until}
     key = (
@@ -255,11 +263,11 @@ def _freeze_locked_phase(
         else "board-frozen/not"
     )
     facts = {
-        name: f"{format_for_history(instant)} UTC"
+        name: f"{format_history_time(instant)} UTC"
         for name, instant in ends.items()
         if instant is not None
     }
-    _update_phase(
+    _update_phase_and_record_change(
         phase,
         by,
         key,
@@ -269,7 +277,7 @@ def _freeze_locked_phase(
     return phase
 
 
-def describe_freeze(phase: Phase) -> str:
+def describe_board_freeze(phase: Phase) -> str:
     if phase.frozen_from is None:
         return _("it is not")
     first = format_utc_minute(phase.frozen_from)

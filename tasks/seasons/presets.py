@@ -11,29 +11,34 @@ from django.utils.translation import gettext, gettext_lazy as _
 from citeboard.core import audit
 from citeboard.core.instants import (
     InvalidTimeText,
-    is_no_end,
+    is_endless_phase_end,
     parse_phase_end,
-    parse_zone,
-    read_instant,
+    parse_time,
+    parse_time_zone,
 )
-from citeboard.core.query import MAX_UNKNOWN, shorten_for_message
+from citeboard.core.query import MAX_UNKNOWN_NAMES_LISTED, shorten_for_message
 from citeboard.core.words import join_names
 from citeboard.teams.models import User
 from tasks.models import Phase, Season, Task
-from tasks.models.seasons import SEASON_DATES, ModelWithSettings
-from tasks.seasons.access import require_season_creator, season_to_organise
+from tasks.models.seasons import SEASON_DATE_FIELDS, ModelWithSettings
+from tasks.seasons.access import get_organised_season_or_404, require_season_creator
 from tasks.seasons.file import entries, export
-from tasks.seasons.file.load import Fault, SettingsRefused, load_settings, load_values
-from tasks.seasons.file.tables import suggest_similar_name
+from tasks.seasons.file.load import (
+    Fault,
+    InvalidSettings,
+    load_season_from_values,
+    load_settings_or_list_faults,
+)
+from tasks.seasons.file.tables import format_similar_name_hint
 from tasks.seasons.organisers import add_organiser
 from tasks.types import task_types
 
 DEFAULT_TASK_SLUG = "main"
 #: The form offers tasks of the newest MAX_EARLIER_SEASONS earlier seasons.
 MAX_EARLIER_SEASONS = 20
-#: In a phase without an end, PUBLIC_PART_PERCENT per cent of a split form the public part.
+#: In a phase without an end, DEFAULT_PUBLIC_PART_PERCENT per cent of a split form the public part.
 #: Many runs can reveal the gold of a public part, as `bench/leak.py` shows.
-PUBLIC_PART_PERCENT = 30
+DEFAULT_PUBLIC_PART_PERCENT = 30
 
 
 @dataclass(frozen=True)
@@ -59,7 +64,7 @@ class SeasonPreset:
 
 
 _SINGLE_TEST_PHASE = {"split": "test", "runs_in_total": 5, "board": "organisers"}
-_PHASE_WITH_PUBLIC_PART = {"split": "test", "public_part": PUBLIC_PART_PERCENT}
+_PHASE_WITH_PUBLIC_PART = {"split": "test", "public_part": DEFAULT_PUBLIC_PART_PERCENT}
 _SEMEVAL_PRESET = SeasonPreset(
     "semeval",
     _("Like SemEval"),
@@ -137,12 +142,14 @@ PRESETS_BY_SLUG = {
 }
 
 
-def preset_for(user: object, preset: str) -> SeasonPreset:
+def get_preset_or_404(user: object, preset: str) -> SeasonPreset:
     require_season_creator(user)
     if preset not in PRESETS_BY_SLUG:
         raise Http404(gettext("The site's staff create seasons."))
     seasons = list(
-        Season.objects.organised_by(user).order_by("-created_at")[:MAX_EARLIER_SEASONS]
+        Season.objects.organised_by_user(user).order_by("-created_at")[
+            :MAX_EARLIER_SEASONS
+        ]
     )
     tasks = Task.objects.filter(
         season__in=seasons, is_reported_only=False
@@ -172,18 +179,22 @@ def create_season_from_preset(
     tasks that are added later.
     """
     try:
-        zone = parse_zone(time_zone)
+        zone = parse_time_zone(time_zone)
     except ValueError as unknown:
-        raise SettingsRefused([Fault("time_zone", str(unknown))]) from unknown
+        raise InvalidSettings([Fault("time_zone", str(unknown))]) from unknown
     instants: dict[str, dt.datetime] = {}
     faults: list[Fault] = []
-    rest = {name: Season.date_label(name) for name in SEASON_DATES if dates.get(name)}
-    known = [*preset.dates, *SEASON_DATES]
+    rest = {
+        name: Season.get_date_field_label(name)
+        for name in SEASON_DATE_FIELDS
+        if dates.get(name)
+    }
+    known = [*preset.dates, *SEASON_DATE_FIELDS]
     for name in [shorten_for_message(name) for name in dates if name not in known][
-        :MAX_UNKNOWN
+        :MAX_UNKNOWN_NAMES_LISTED
     ]:
         message = gettext("the preset has no such date%(near)s") % {
-            "near": suggest_similar_name(name, known)
+            "near": format_similar_name_hint(name, known)
         }
         faults.append(Fault(name, message, join_names(known)))
     lasts = {plan.closes for plan in preset.phases} - {
@@ -191,7 +202,7 @@ def create_season_from_preset(
     }
     for name, label in {**preset.dates, **rest}.items():
         try:
-            at = (parse_phase_end if name in lasts else read_instant)(
+            at = (parse_phase_end if name in lasts else parse_time)(
                 dates.get(name, ""), zone
             )
         except InvalidTimeText as refused:
@@ -204,7 +215,7 @@ def create_season_from_preset(
             faults.append(Fault(name, message))
         instants[name] = at
     if faults:
-        raise SettingsRefused(faults)
+        raise InvalidSettings(faults)
     inputs = {"inputs_from": instants["inputs"]} if "inputs" in instants else {}
     phases = [
         {
@@ -218,21 +229,25 @@ def create_season_from_preset(
         }
         for plan in preset.phases
     ]
-    tasks = [{**task, "phases": phases} for task in _task_tables(task_type, by)]
+    tasks = [{**task, "phases": phases} for task in _build_task_tables(task_type, by)]
     season = {"slug": slug, "title": title, "public": False, "time_zone": time_zone}
     season |= {name: instants[name] for name in rest}
     if not tasks:
         season["planned_phases"] = phases
     with transaction.atomic():
-        made = load_settings({"season": season, "tasks": tasks}, by=by).season
+        made = load_settings_or_list_faults(
+            {"season": season, "tasks": tasks}, by=by
+        ).season
         for person in dict.fromkeys([by, *organisers]):
             add_organiser(season=made, user=person, by=by)
         facts = {"season": made, "preset": preset.title}
-        audit.record("season-made", actor=by, subject=made, place=made, facts=facts)
+        audit.record_action(
+            "season-made", actor=by, subject=made, place=made, facts=facts
+        )
     return made
 
 
-def _task_tables(named: str, by: User) -> list[dict[str, Any]]:
+def _build_task_tables(named: str, by: User) -> list[dict[str, Any]]:
     tables: list[dict[str, Any]] = []
     addresses = list(filter(None, map(str.strip, named.split(","))))
     for address in addresses:
@@ -245,16 +260,16 @@ def _task_tables(named: str, by: User) -> list[dict[str, Any]]:
             "type": address,
         }
         if is_task:
-            known = export.season_file_structure(season_to_organise(by, season))[
-                "tasks"
-            ]
+            known = export.build_season_file_structure(
+                get_organised_season_or_404(by, season)
+            )["tasks"]
             found = [task for task in known if task["slug"] == slug]
             if not found:
                 message = gettext("“%(season)s” has no task “%(task)s”") % {
                     "season": season,
                     "task": slug,
                 }
-                raise SettingsRefused([Fault("task_type", message)])
+                raise InvalidSettings([Fault("task_type", message)])
             table = found[0]
             remove_uninherited_settings(Task, table)
         tables.append(table)
@@ -271,7 +286,7 @@ def remove_uninherited_settings(
 
 
 #: 364 days later, dates are one year later and on the same day of the week.
-YEAR_OF_WEEKS_DAYS = 364
+DAYS_IN_52_WEEKS = 364
 MAX_POSTPONED_DAYS = 20 * 365
 
 #: The fields in DISCLOSING_SETTINGS are settings by which organisers disclose data.
@@ -286,19 +301,20 @@ DISCLOSING_SETTINGS = (
 )
 
 
-def _settings_at_opening(season: Season) -> dict[str, dict[str, Any]]:
+def _find_settings_at_opening(season: Season) -> dict[str, dict[str, Any]]:
     """Return each phase's settings at the time of its opening, so that later
     disclosures and an early end are not copied to the next season.
     """
     phases = Phase.objects.filter(task__season=season).select_related("task")
     begun = {
-        entries.phase_prefix(phase.task.slug, phase.slug): phase for phase in phases
+        entries.make_phase_key_prefix(phase.task.slug, phase.slug): phase
+        for phase in phases
     }
     names = {Phase.key(name): name for name in DISCLOSING_SETTINGS} | {
         name: name for name in DISCLOSING_SETTINGS
     }
     before: dict[str, dict[str, Any]] = {prefix: {} for prefix in begun}
-    for entry in audit.history_of_place(season).order_by("at", "pk"):
+    for entry in audit.find_history_of_place(season).order_by("at", "pk"):
         for change in entry.changes:
             prefix, _dot, name = str(change["key"]).rpartition(".")
             is_closing = entry.action == "phase-closed" and name == "closes"
@@ -312,7 +328,7 @@ def _settings_at_opening(season: Season) -> dict[str, dict[str, Any]]:
     return before
 
 
-def _stricter_settings(
+def _choose_stricter_settings(
     first: Mapping[str, Any], present: Mapping[str, Any]
 ) -> dict[str, Any]:
     """For each setting that discloses data, return the value at the opening of the
@@ -323,7 +339,7 @@ def _stricter_settings(
     found = dict(first)
     for name, choices in (
         ("board", Phase.Audience.values),
-        ("own_scores", Phase.OwnRuns.values),
+        ("own_scores", Phase.OwnRunDetail.values),
     ):
         default = Phase.field(name).get_default()
         given = [table.get(name, default) for table in (first, present)]
@@ -346,14 +362,14 @@ def _stricter_settings(
     return found
 
 
-def _postponed_phase(table: Mapping[str, Any], by: dt.timedelta) -> dict[str, Any]:
+def _postpone_phase_dates(table: Mapping[str, Any], by: dt.timedelta) -> dict[str, Any]:
     planned = dict(table)
     for name in Phase.SETTINGS:
         key = Phase.key(name)
         if key in planned and isinstance(Phase.field(name), models.DateTimeField):
             at = dt.datetime.fromisoformat(planned[key])
-            if not is_no_end(key, at):
-                planned[key] = audit.as_json(at + by)
+            if not is_endless_phase_end(key, at):
+                planned[key] = audit.convert_to_json_value(at + by)
     return planned
 
 
@@ -362,17 +378,17 @@ def clone_season(
     season: Season,
     slug: str,
     title: str,
-    days: int = YEAR_OF_WEEKS_DAYS,
+    days: int = DAYS_IN_52_WEEKS,
     by: User | None,
 ) -> Season:
-    values = export.season_file_structure(season)
+    values = export.build_season_file_structure(season)
     values["season"] |= {"slug": slug, "title": title, "public": False}
     phases = []
-    begun = _settings_at_opening(season)
+    begun = _find_settings_at_opening(season)
     for task in values["tasks"]:
         for phase in task["phases"]:
-            first = begun[entries.phase_prefix(task["slug"], phase["slug"])]
-            was = phase | _stricter_settings(first, phase)
+            first = begun[entries.make_phase_key_prefix(task["slug"], phase["slug"])]
+            was = phase | _choose_stricter_settings(first, phase)
             phase.clear()
             phase.update(
                 (key, value) for key, value in was.items() if value not in (None, "")
@@ -386,15 +402,19 @@ def clone_season(
         for table in tables:
             remove_uninherited_settings(model, table)
             for key, value in table.items():
-                if isinstance(value, dt.datetime) and not is_no_end(key, value):
+                if isinstance(value, dt.datetime) and not is_endless_phase_end(
+                    key, value
+                ):
                     table[key] = value + dt.timedelta(days=days)
     later = dt.timedelta(days=days)
-    planned = [_postponed_phase(table, later) for table in season.planned_phases]
+    planned = [_postpone_phase_dates(table, later) for table in season.planned_phases]
     values["season"] |= {"planned_phases": planned} if planned else {}
     with transaction.atomic():
-        made = load_values(values, by=by).season
+        made = load_season_from_values(values, by=by).season
         if by is not None:
             add_organiser(season=made, user=by, by=by)
         facts = {"season": season, "clone": made}
-        audit.record("season-cloned", actor=by, subject=made, place=season, facts=facts)
+        audit.record_action(
+            "season-cloned", actor=by, subject=made, place=season, facts=facts
+        )
     return made

@@ -11,19 +11,19 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _, pgettext
 
 from tasks.models import Phase, Season
-from tasks.seasons.phase_acts import planned_ends_of_closed_phases
+from tasks.seasons.phase_acts import find_planned_ends_of_closed_phases
 
 #: Dates more than MAX_DISTANCE_FROM_NOW away are cut off, or endless phases would fill the scale.
 MAX_DISTANCE_FROM_NOW = dt.timedelta(days=400)
 #: Marks are at least MIN_MARK_DISTANCE_PERCENT per cent apart, so that labels do not overlap.
 MIN_MARK_DISTANCE_PERCENT = 12
-#: Marks are 1 to 14 DAYS or 1 to 12 MONTHS apart, with at most MAX_MARKS marks.
-DAYS, MONTHS = (1, 2, 7, 14), (1, 2, 3, 6, 12)
-MAX_MARKS = 4
-#: The time scale is compressed if one phase is UNEVEN times longer than another.
-#: On a compressed time scale, a length is drawn as its POWER-th power.
-UNEVEN, POWER = 20, 1 / 3
-LAST_MARK_PERCENT = (
+#: Marks are DAYS_BETWEEN_MARKS days or MONTHS_BETWEEN_MARKS months apart, with at most MAX_SCALE_MARKS marks.
+DAYS_BETWEEN_MARKS, MONTHS_BETWEEN_MARKS = (1, 2, 7, 14), (1, 2, 3, 6, 12)
+MAX_SCALE_MARKS = 4
+#: The time scale is compressed if one phase is MIN_LENGTH_RATIO_FOR_COMPRESSION times longer than another.
+#: On a compressed time scale, a length is drawn as its COMPRESSION_EXPONENT-th power.
+MIN_LENGTH_RATIO_FOR_COMPRESSION, COMPRESSION_EXPONENT = 20, 1 / 3
+MAX_MARK_POSITION_PERCENT = (
     88  # per cent from the left, so that the label of the last mark fits
 )
 
@@ -42,7 +42,7 @@ class TimeLine:
     edges: tuple[dt.datetime, ...] = ()
 
     @classmethod
-    def over(
+    def from_phases(
         cls,
         phases: Sequence[Phase],
         now: dt.datetime,
@@ -63,7 +63,9 @@ class TimeLine:
         start, end = start - margin, end + margin
         lengths = [min(phase.closes, end) - max(phase.opens, start) for phase in phases]
         drawn = [length for length in lengths if length > dt.timedelta()]
-        is_uneven = bool(drawn) and max(drawn) > UNEVEN * min(drawn)
+        is_uneven = bool(drawn) and max(drawn) > MIN_LENGTH_RATIO_FOR_COMPRESSION * min(
+            drawn
+        )
         inner = {
             at
             for phase in phases
@@ -73,31 +75,38 @@ class TimeLine:
         return cls(start, end, now, tuple(sorted(inner)) if is_uneven else ())
 
     @property
-    def is_even(self) -> bool:
+    def is_linear(self) -> bool:
         return not self.edges
 
     def place(self, at: dt.datetime) -> float:
-        share = self._scaled_length(self.start, at) / self._scaled_length(
-            self.start, self.end
-        )
+        share = self._compute_scaled_length(
+            self.start, at
+        ) / self._compute_scaled_length(self.start, self.end)
         return round(100 * min(1.0, max(0.0, share)), 2)
 
-    def _scaled_length(self, start: dt.datetime, end: dt.datetime) -> float:
-        if self.is_even:
+    def _compute_scaled_length(self, start: dt.datetime, end: dt.datetime) -> float:
+        if self.is_linear:
             return (end - start).total_seconds()
         stops = [self.start, *self.edges, self.end]
         width = 0.0
         for first, last in pairwise(stops):
-            drawn = (last - first).total_seconds() ** POWER
+            drawn = (last - first).total_seconds() ** COMPRESSION_EXPONENT
             width += drawn * min(1.0, max(0.0, (end - first) / (last - first)))
         return width
 
     @property
     def marks(self) -> list[ScaleMark]:
         span = (self.end - self.start).days
-        days = next((day for day in DAYS if span / day <= MAX_MARKS), None)
+        days = next(
+            (day for day in DAYS_BETWEEN_MARKS if span / day <= MAX_SCALE_MARKS), None
+        )
         months = next(
-            (month for month in MONTHS if span / (month * 30) <= MAX_MARKS), MONTHS[-1]
+            (
+                month
+                for month in MONTHS_BETWEEN_MARKS
+                if span / (month * 30) <= MAX_SCALE_MARKS
+            ),
+            MONTHS_BETWEEN_MARKS[-1],
         )
         start = self.start.astimezone(dt.UTC)
         if days:
@@ -116,7 +125,11 @@ class TimeLine:
         for at in dates:
             place = self.place(at)
             is_apart = not marks or place - marks[-1].at >= MIN_MARK_DISTANCE_PERCENT
-            if self.start < at < self.end and place <= LAST_MARK_PERCENT and is_apart:
+            if (
+                self.start < at < self.end
+                and place <= MAX_MARK_POSITION_PERCENT
+                and is_apart
+            ):
                 marks.append(
                     ScaleMark(place, date_format(at, _("j M") if days else _("M Y")))
                 )
@@ -181,7 +194,7 @@ class TimeLine:
         )
 
 
-def build_time_line(season: Season) -> dict[str, Any]:
+def build_time_line_context(season: Season) -> dict[str, Any]:
     """Return the table of a season's phases and dates, with bars and points on a common
     time scale.
     """
@@ -189,8 +202,8 @@ def build_time_line(season: Season) -> dict[str, Any]:
     rows = Phase.objects.filter(task__season=season).select_related("task__season")
     ordered = list(rows.order_by("task__position", "task_id", "position", "opens"))
     line, planned = (
-        TimeLine.over(ordered, at, list(season.dates.values())),
-        planned_ends_of_closed_phases(ordered),
+        TimeLine.from_phases(ordered, at, list(season.dates.values())),
+        find_planned_ends_of_closed_phases(ordered),
     )
     lines = [
         {
@@ -203,7 +216,9 @@ def build_time_line(season: Season) -> dict[str, Any]:
         }
         for phase in ordered
     ]
-    labels = [(Season.date_label(name), day) for name, day in season.dates.items()]
+    labels = [
+        (Season.get_date_field_label(name), day) for name, day in season.dates.items()
+    ]
     dates = [
         {
             "label": label,
@@ -213,5 +228,5 @@ def build_time_line(season: Season) -> dict[str, Any]:
         }
         for label, day in labels
     ]
-    scale, is_uneven = (line.scale, not line.is_even) if line else ("", False)
+    scale, is_uneven = (line.scale, not line.is_linear) if line else ("", False)
     return {"lines": lines, "dates": dates, "scale": scale, "is_uneven": is_uneven}

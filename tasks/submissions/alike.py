@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from tasks.models import Submission
 
 
-def mark_same_content(runs: QuerySet[Submission]) -> None:
+def mark_runs_of_different_teams_as_equal(runs: QuerySet[Submission]) -> None:
     """Mark the runs in ``runs``, which have the same content, if they are from
     different teams.
 
@@ -25,4 +25,6 @@ def mark_same_content(runs: QuerySet[Submission]) -> None:
 
 
 def mark_runs_with_same_file(run: Submission) -> None:
-    mark_same_content(Submission.objects.filter(sha256=run.sha256, team__isnull=False))
+    mark_runs_of_different_teams_as_equal(
+        Submission.objects.filter(sha256=run.sha256, team__isnull=False)
+    )

@@ -7,12 +7,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from citeboard.core.confined.turns import PoolFull
+from citeboard.core.confined.turns import SandboxPoolFull
 from citeboard.core.confinement import UploadUnreadable
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import User
 from tasks.models import Season
-from tasks.submissions.bundles import BundlePart, read_bundle_parts
+from tasks.submissions.bundles import BundleRunResult, read_bundle_for_each_task
 from tasks.submissions.refusals import RunRejected
 from tasks.submissions.repairing import RunRepair, repair_refused_run
 from tasks.submissions.uploads import UploadedRunFile
@@ -21,7 +21,7 @@ from tasks.submissions.uploads import UploadedRunFile
 @contextmanager
 def repair_bundle(
     season: Season,
-    parts: Sequence[BundlePart],
+    parts: Sequence[BundleRunResult],
     upload: UploadedRunFile,
     by: User | None,
     *,
@@ -36,7 +36,7 @@ def repair_bundle(
     """
     with ExitStack() as copies:
         repair = _repair_each_part(parts, upload, by, encoding, copies)
-        if repair.upload and not _all_parts_scorable(
+        if repair.upload and not _are_all_parts_scorable(
             season, parts, repair.upload, by, phase
         ):
             repair = RunRepair()
@@ -44,7 +44,7 @@ def repair_bundle(
 
 
 def _repair_each_part(
-    parts: Sequence[BundlePart],
+    parts: Sequence[BundleRunResult],
     upload: UploadedRunFile,
     by: User | None,
     encoding: str,
@@ -70,18 +70,18 @@ def _repair_each_part(
     return RunRepair() if file is upload else RunRepair(upload=file, changes=changes)
 
 
-def _all_parts_scorable(
+def _are_all_parts_scorable(
     season: Season,
-    parts: Sequence[BundlePart],
+    parts: Sequence[BundleRunResult],
     file: UploadedRunFile,
     by: User | None,
     phase: str,
 ) -> bool:
     tasks = [part.phase.task.slug for part in parts]
     try:
-        again = read_bundle_parts(
+        again = read_bundle_for_each_task(
             season=season, upload=file, phase=phase, tasks=tasks, by=by
         )
-    except (PoolFull, Refused, UploadUnreadable):
+    except (SandboxPoolFull, ActionRefused, UploadUnreadable):
         return False
     return all(part.is_good and part.findings.is_read for part in again)

@@ -12,33 +12,37 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
-from citeboard.core.confined.turns import PoolFull, UploadSender
+from citeboard.core.confined.turns import SandboxPoolFull, UploadSender
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.words import as_sentence, join_names
+from citeboard.core.words import format_as_sentence, join_names
 from citeboard.teams.models import Team, User
 from tasks.models import Bundle, Phase, Season, Submission, Task
-from tasks.registration.entries import lock_entry
+from tasks.registration.entries import lock_approved_entry
 from tasks.submissions import refusals, run_card, seeds, submit
-from tasks.submissions.looks import check_lookalike_name
+from tasks.submissions.looks import refuse_lookalike_system_name
 from tasks.submissions.uploads import (
     UploadedRunFile,
+    compute_sha256_of_file,
     delete_stored_run_file,
-    sha256_of_file,
     store_run_file,
 )
 from tasks.types import Problem
-from tasks.types.problems import capped, from_values, merged
+from tasks.types.problems import (
+    convert_dicts_to_problems,
+    merge_equal_problems,
+    select_problems_to_list,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class BundlePart:
+class BundleRunResult:
     """The result of reading a bundle for one task. The result contains warnings, or the
     reason why the run was refused.
     """
 
     phase: Phase
-    findings: run_card.RunFindings = field(default_factory=run_card.RunFindings)
-    refusal: refusals.RunNotAccepted | None = None
+    findings: run_card.RunCheckResult = field(default_factory=run_card.RunCheckResult)
+    refusal: refusals.RunRefused | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -59,8 +63,12 @@ class BundlePart:
         return {
             "task": self.phase.task.slug,
             "phase": self.phase.pk,
-            "detail": None if self.refusal is None else as_sentence(self.refusal),
-            "problems": [problem.as_dict() for problem in merged(self.problems)],
+            "detail": None
+            if self.refusal is None
+            else format_as_sentence(self.refusal),
+            "problems": [
+                problem.as_dict() for problem in merge_equal_problems(self.problems)
+            ],
             "more": self.refusal.more
             if isinstance(self.refusal, refusals.RunRejected)
             else 0,
@@ -68,13 +76,13 @@ class BundlePart:
 
 
 #: A bundle is refused for a faulty run before missing fields or a lack of tries.
-REFUSALS_BY_IMPORTANCE: tuple[tuple[type[refusals.RunNotAccepted], ...], ...] = (
+REFUSALS_MOST_IMPORTANT_FIRST: tuple[tuple[type[refusals.RunRefused], ...], ...] = (
     (refusals.RunRejected,),
-    (refusals.CardIncomplete, refusals.QuotaExceeded),
+    (refusals.RunCardIncomplete, refusals.RunQuotaExceeded),
 )
 
 
-class BundleRefused(refusals.RunNotAccepted):
+class BundleRefused(refusals.RunRefused):
     """An error about a bundle (a file for several tasks) in which at least one run was
     refused. ``parts`` are the results of reading the bundle for each task.
 
@@ -83,7 +91,7 @@ class BundleRefused(refusals.RunNotAccepted):
 
     repair: Mapping[str, object] | None = None
 
-    def __init__(self, parts: Sequence[BundlePart]) -> None:
+    def __init__(self, parts: Sequence[BundleRunResult]) -> None:
         self.parts = list(parts)
         refused = [str(part.phase.task) for part in parts if not part.is_good]
         message = ngettext(
@@ -95,24 +103,22 @@ class BundleRefused(refusals.RunNotAccepted):
         self.weightiest = next(
             (
                 reason
-                for kinds in REFUSALS_BY_IMPORTANCE
-                for reason in self._part_refusals()
+                for kinds in REFUSALS_MOST_IMPORTANT_FIRST
+                for reason in self._list_refusals_of_parts()
                 if isinstance(reason, kinds)
             ),
             None,
         )
         self.status = (
-            self.weightiest.status
-            if self.weightiest
-            else refusals.RunNotAccepted.status
+            self.weightiest.status if self.weightiest else refusals.RunRefused.status
         )
 
-    def _part_refusals(self) -> list[refusals.RunNotAccepted]:
+    def _list_refusals_of_parts(self) -> list[refusals.RunRefused]:
         return [part.refusal for part in self.parts if part.refusal is not None]
 
     def answer(self) -> dict[str, object]:
         if isinstance(self.weightiest, refusals.RunRejected):
-            problems, more = capped(
+            problems, more = select_problems_to_list(
                 [
                     problem
                     for part in self.parts
@@ -122,7 +128,7 @@ class BundleRefused(refusals.RunNotAccepted):
             )
             more += sum(
                 reason.more
-                for reason in self._part_refusals()
+                for reason in self._list_refusals_of_parts()
                 if isinstance(reason, refusals.RunRejected)
             )
             entries = [problem.as_dict() for problem in problems]
@@ -135,7 +141,7 @@ class BundleRefused(refusals.RunNotAccepted):
             for part in self.parts
             if part.refusal
         ]
-        words = " ".join([as_sentence(self), *reasons])
+        words = " ".join([format_as_sentence(self), *reasons])
         return (self.weightiest.answer() if self.weightiest else {}) | {"detail": words}
 
 
@@ -160,61 +166,70 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
     said = run_card.RunMetadata(
         description=details.description, card=run_card.validate_card(card or {})
     )
-    sha256 = sha256_of_file(upload.path)
+    sha256 = compute_sha256_of_file(upload.path)
     if before := _find_bundle_by_key(season, team, details, sha256):
         return before
-    submit.check_registered(season, team)
-    check_lookalike_name(season, team, details.system)
+    submit.require_registered_team(season, team)
+    refuse_lookalike_system_name(season, team, details.system)
     figures, unread = team_figures or {}, None
     try:
-        parts = read_bundle_parts(
+        parts = read_bundle_for_each_task(
             season=season, upload=upload, phase=phase, tasks=tasks, team=team, by=user
         )
-        own = _metadata_by_task_type(
-            parts, said, figures, metadata, run_card.upload_sender(user, upload, team)
-        )
-        parts = [_with_checked_card(part, own[part.phase.task.type]) for part in parts]
-    except PoolFull:
-        unread = submit.late_reading_facts(metadata, is_named=bool(tasks))
-        # Each possible task has one phase, which must accept runs if no task was named.
-        meant, nothing = (
-            open_phases(season, phase, tasks, upload.begun_at),
-            submit.findings_of_unread_run(),
+        own = _build_metadata_by_task_type(
+            parts,
+            said,
+            figures,
+            metadata,
+            run_card.make_upload_sender(user, upload, team),
         )
         parts = [
-            _check_part_entry(BundlePart(phase=one, findings=nothing), team, upload)
+            _check_required_fields_of_part(part, own[part.phase.task.type])
+            for part in parts
+        ]
+    except SandboxPoolFull:
+        unread = submit.make_late_reading_fields(metadata, is_named=bool(tasks))
+        # Each possible task has one phase, which must accept runs if no task was named.
+        meant, nothing = (
+            find_open_phases(season, phase, tasks, upload.begun_at),
+            submit.make_findings_of_unread_run(),
+        )
+        parts = [
+            _check_phase_entry_of_part(
+                BundleRunResult(phase=one, findings=nothing), team, upload
+            )
             for one in meant
         ]
         parts = parts if tasks else [part for part in parts if part.is_good] or parts
-        own = _metadata_by_task_type(parts, said, figures, None, None)
+        own = _build_metadata_by_task_type(parts, said, figures, None, None)
         about = {part.phase.pk: own[part.phase.task.type] for part in parts}
         parts = [
             replace(part, findings=replace(part.findings, about=about[part.phase.pk]))
             for part in parts
         ]
     for part in parts:
-        seeds.check_seed_declaration(part.phase, team, details.seeds_of)
-    _refuse_bad_parts(parts)
+        seeds.validate_seed_declaration(part.phase, team, details.seeds_of)
+    _refuse_bundle_with_refused_parts(parts)
     is_read = all(part.findings.is_read for part in parts)
     with (
         store_run_file(upload, sha256, is_checked=is_read) as stored,
         transaction.atomic(),
     ):
         # The lock makes simultaneous submissions of the team count tries one by one.
-        lock_entry(parts[0].phase, team)
+        lock_approved_entry(parts[0].phase, team)
         if before := _find_bundle_by_key(season, team, details, sha256):
             delete_stored_run_file(stored.file)
             return before
         phases = Phase.objects.select_related("task__season")
         parts = [
-            _check_part_entry(
+            _check_phase_entry_of_part(
                 replace(part, phase=phases.get(pk=part.phase.pk)), team, upload
             )
             for part in parts
         ]
         for part in parts:
-            seeds.check_seed_declaration(part.phase, team, details.seeds_of)
-        _refuse_bad_parts(parts)
+            seeds.validate_seed_declaration(part.phase, team, details.seeds_of)
+        _refuse_bundle_with_refused_parts(parts)
         at = timezone.now()
         bundle = Bundle.objects.create(
             season=season,
@@ -228,7 +243,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         # The idempotency key belongs to the bundle and not to the single runs.
         nameless = replace(details, idempotency_key="")
         for part in parts:
-            again = submit.warn_of_same_file(part.phase, team, stored.sha256)
+            again = submit.make_same_file_warnings(part.phase, team, stored.sha256)
             found = replace(part.findings, problems=[*warnings, *again, *part.problems])
             facts = {
                 "team": team,
@@ -243,7 +258,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         return bundle
 
 
-def read_bundle_parts(
+def read_bundle_for_each_task(
     *,
     season: Season,
     upload: UploadedRunFile,
@@ -251,17 +266,23 @@ def read_bundle_parts(
     tasks: Sequence[str] = (),
     team: Team | None = None,
     by: User | None = None,
-) -> list[BundlePart]:
+) -> list[BundleRunResult]:
     submit.require_accepted_terms(season, by)
-    phases = open_phases(season, phase, tasks, upload.begun_at)
+    phases = find_open_phases(season, phase, tasks, upload.begun_at)
     references = sorted({phase.task.task_type.reference for phase in phases})
     given = {"task_types": references, "filename": upload.filename}
     try:
-        sender = run_card.upload_sender(by, upload, team)
+        sender = run_card.make_upload_sender(by, upload, team)
         with read_upload(
-            f"{run_card.READING_MODULE}:tasks_meant", upload.path, given, owner=sender
+            f"{run_card.RUN_READING_MODULE}:tasks_meant",
+            upload.path,
+            given,
+            owner=sender,
         ) as done:
-            problems, meant = from_values(done.result["problems"]), done.result["meant"]
+            problems, meant = (
+                convert_dicts_to_problems(done.result["problems"]),
+                done.result["meant"],
+            )
     except UploadUnreadable as reason:
         raise refusals.RunRejected(
             [Problem(file=upload.filename, message=str(reason))]
@@ -272,7 +293,7 @@ def read_bundle_parts(
     for open_phase in phases:
         is_meant = meant[open_phase.task.type]
         part = (
-            _read_part(open_phase, upload, team, by)
+            _read_run_of_phase(open_phase, upload, team, by)
             if tasks or is_meant is not False
             else None
         )
@@ -285,11 +306,11 @@ def read_bundle_parts(
             "(%(names)s); a file for one task alone can be submitted on that task's "
             "own page, which says what is wrong with it"
         )
-        raise refusals.RunUnusable(message % {"names": names})
+        raise refusals.RunUploadUnusable(message % {"names": names})
     return parts
 
 
-def open_phases(
+def find_open_phases(
     season: Season,
     phase: str = "",
     tasks: Sequence[str] = (),
@@ -311,7 +332,9 @@ def open_phases(
             continue
         phases = Phase.objects.filter(task=task).select_related("task__season")
         wanted = list(phases.filter(slug=phase) if phase else phases)
-        takes = [candidate for candidate in wanted if candidate.takes_upload(at, begun)]
+        takes = [
+            candidate for candidate in wanted if candidate.accepts_upload(at, begun)
+        ]
         is_open = [
             candidate for candidate in takes if not candidate.is_late(begun)
         ] or takes
@@ -320,7 +343,7 @@ def open_phases(
             several = _("%(task)s has several open phases; name one of %(names)s")
             raise ValidationError({"phase": several % {"task": task, "names": names}})
         if tasks and not is_open:
-            raise _no_open_phase_error(begun, task, wanted, phase)
+            raise _make_no_open_phase_error(begun, task, wanted, phase)
         found += is_open
     if not found:
         wanted = list(
@@ -328,16 +351,16 @@ def open_phases(
                 task__in=known.values(), **({"slug": phase} if phase else {})
             )
         )
-        raise _no_open_phase_error(begun, season, wanted, phase[:40])
+        raise _make_no_open_phase_error(begun, season, wanted, phase[:40])
     return found
 
 
-def _no_open_phase_error(
+def _make_no_open_phase_error(
     begun: dt.datetime, place: Season | Task, phases: Sequence[Phase], slug: str
 ) -> Exception:
     if phases:
         latest = max(phases, key=lambda phase: phase.closes)
-        return refusals.PhaseClosed(latest.opens, latest.closes, begun)
+        return refusals.PhaseNotOpen(latest.opens, latest.closes, begun)
     if slug:
         message = _("%(place)s has no phase “%(phase)s” that is open") % {
             "place": place,
@@ -348,35 +371,35 @@ def _no_open_phase_error(
     return ValidationError({"phase": message})
 
 
-def _read_part(
+def _read_run_of_phase(
     phase: Phase, upload: UploadedRunFile, team: Team | None, by: User | None
-) -> BundlePart:
+) -> BundleRunResult:
     try:
-        found = submit.read_findings(phase, upload, by, team)
+        found = submit.check_run_for_phase(phase, upload, by, team)
         if team is not None and not found.errors:
-            submit.check_phase_entry(
+            submit.require_phase_accepts_run_of_team(
                 phase, team, timezone.now(), upload.begun_at, upload.size
             )
-    except refusals.RunNotAccepted as refused:
-        return BundlePart(phase=phase, refusal=refused)
+    except refusals.RunRefused as refused:
+        return BundleRunResult(phase=phase, refusal=refused)
     if not found.errors:
-        return BundlePart(phase=phase, findings=found)
+        return BundleRunResult(phase=phase, findings=found)
     rejected = refusals.RunRejected.of(found.problems)
-    return BundlePart(
+    return BundleRunResult(
         phase=phase,
         findings=replace(found, problems=rejected.problems),
         refusal=rejected,
     )
 
 
-def _check_part_entry(
-    part: BundlePart, team: Team, upload: UploadedRunFile
-) -> BundlePart:
+def _check_phase_entry_of_part(
+    part: BundleRunResult, team: Team, upload: UploadedRunFile
+) -> BundleRunResult:
     try:
-        facts = submit.check_phase_entry(
+        facts = submit.require_phase_accepts_run_of_team(
             part.phase, team, timezone.now(), upload.begun_at, upload.size
         )
-    except refusals.RunNotAccepted as refused:
+    except refusals.RunRefused as refused:
         return replace(part, refusal=refused)
     return replace(part, facts=facts)
 
@@ -392,19 +415,19 @@ def check_bundle(  # noqa: PLR0913  (each is a field of the form)
     card: Mapping[str, object] | None = None,
     metadata: UploadedRunFile | None = None,
     team_figures: Mapping[str, object] | None = None,
-) -> list[BundlePart]:
-    parts = read_bundle_parts(
+) -> list[BundleRunResult]:
+    parts = read_bundle_for_each_task(
         season=season, upload=upload, phase=phase, tasks=tasks, by=by
     )
     said = run_card.RunMetadata(
         description=description, card=run_card.validate_card(card or {})
     )
-    own = _metadata_by_task_type(
+    own = _build_metadata_by_task_type(
         parts,
         said,
         team_figures or {},
         metadata,
-        run_card.upload_sender(by, upload, None),
+        run_card.make_upload_sender(by, upload, None),
     )
     checked = []
     for part in parts:
@@ -421,8 +444,8 @@ def check_bundle(  # noqa: PLR0913  (each is a field of the form)
     return checked
 
 
-def _metadata_by_task_type(
-    parts: Sequence[BundlePart],
+def _build_metadata_by_task_type(
+    parts: Sequence[BundleRunResult],
     said: run_card.RunMetadata,
     figures: Mapping[str, object],
     metadata: UploadedRunFile | None,
@@ -433,7 +456,7 @@ def _metadata_by_task_type(
     for task_type in {
         part.phase.task.type: part.phase.task.task_type for part in parts
     }.values():
-        taken = {measure.name for measure in run_card.reported_measures_for(task_type)}
+        taken = {measure.name for measure in run_card.list_team_measures_for(task_type)}
         given = {name: value for name, value in figures.items() if name in taken}
         own[task_type.slug] = replace(
             said, figures=run_card.validate_team_figures(task_type, given)
@@ -452,16 +475,18 @@ def _metadata_by_task_type(
     return own
 
 
-def _with_checked_card(part: BundlePart, metadata: run_card.RunMetadata) -> BundlePart:
+def _check_required_fields_of_part(
+    part: BundleRunResult, metadata: run_card.RunMetadata
+) -> BundleRunResult:
     own = metadata.before(part.findings.about)
     try:
-        run_card.require_card_fields(part.phase, own)
-    except refusals.RunNotAccepted as refused:
+        run_card.require_fields_of_phase(part.phase, own)
+    except refusals.RunRefused as refused:
         return replace(part, refusal=part.refusal or refused)
     return replace(part, findings=replace(part.findings, about=own))
 
 
-def _refuse_bad_parts(parts: Sequence[BundlePart]) -> None:
+def _refuse_bundle_with_refused_parts(parts: Sequence[BundleRunResult]) -> None:
     if not all(part.is_good for part in parts):
         raise BundleRefused(parts)
 
@@ -475,13 +500,13 @@ def _find_bundle_by_key(
         season=season, team=team, idempotency_key=details.idempotency_key
     ).first()
     if before and before.sha256 != sha256:
-        raise refusals.RunUnusable(
+        raise refusals.RunUploadUnusable(
             _("the key came with another file before; a new file needs a new key")
         )
     return before
 
 
-def bundle_runs(bundle: Bundle) -> Iterator[Submission]:
+def iterate_runs_of_bundle(bundle: Bundle) -> Iterator[Submission]:
     yield from bundle.submissions.select_related(
         "phase__task__season", "team"
     ).order_by("phase__task__position", "phase__task_id", "pk")

@@ -11,18 +11,18 @@ from citeboard.core.words import count_with_noun, join_names
 from citeboard.teams.models import Team
 from tasks.models import Phase, Submission, Task
 from tasks.models.run_cards import (
-    CARD_FIELDS,
-    COSTS,
-    METHOD,
+    COSTS_REQUIREMENT,
+    METHOD_REQUIREMENT,
     REQUIRABLE_FIELD_LABELS,
-    CardField,
+    RUN_CARD_FIELDS,
+    RunCardField,
 )
 from tasks.submissions.run_card import (
-    MAX_SYSTEM_CHARACTERS,
+    MAX_SYSTEM_NAME_CHARACTERS,
     TEAM_RUN_KINDS,
-    TeamMeasure,
+    TeamReportedMeasure,
 )
-from tasks.submissions.uploads import max_upload_bytes
+from tasks.submissions.uploads import get_max_upload_bytes
 
 RUN_KIND_LABELS = {
     Submission.Kind.PRIMARY: _("Primary: may be on the board"),
@@ -30,7 +30,7 @@ RUN_KIND_LABELS = {
 }
 
 
-def make_card_form_field(known: CardField) -> forms.Field:
+def make_form_field_for_card_field(known: RunCardField) -> forms.Field:
     shared: dict[str, Any] = {
         "label": known.label,
         "required": False,
@@ -49,7 +49,10 @@ class CardForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields.update(
-            {name: make_card_form_field(known) for name, known in CARD_FIELDS.items()}
+            {
+                name: make_form_field_for_card_field(known)
+                for name, known in RUN_CARD_FIELDS.items()
+            }
         )
 
 
@@ -73,7 +76,7 @@ class RunForm(forms.Form):
     )
     system = forms.CharField(
         label=_("System"),
-        max_length=MAX_SYSTEM_CHARACTERS,
+        max_length=MAX_SYSTEM_NAME_CHARACTERS,
         help_text=_("The name on the board."),
         error_messages={"required": _("Give the system a name.")},
     )
@@ -97,7 +100,7 @@ class RunForm(forms.Form):
     seeds_of = forms.CharField(
         label=_("Seed of"),
         required=False,
-        max_length=MAX_SYSTEM_CHARACTERS,
+        max_length=MAX_SYSTEM_NAME_CHARACTERS,
         help_text=_(
             "Of several runs of one system that differ by chance alone, such as by their random seeds: the "
             "system's name, the same for each. The board ranks their mean and shows the runs below it."
@@ -120,8 +123,8 @@ class RunForm(forms.Form):
         *args: Any,
         teams: list[Team],
         has_priority: bool = False,
-        seeds: str = Task.Seeds.ALLOWED,
-        measures: Sequence[TeamMeasure] = (),
+        seeds: str = Task.SeedRunPolicy.ALLOWED,
+        measures: Sequence[TeamReportedMeasure] = (),
         required: Sequence[str] = (),
         is_check: bool = False,
         is_kept: bool = False,
@@ -146,11 +149,14 @@ class RunForm(forms.Form):
             )
         self.required = [name for name in REQUIRABLE_FIELD_LABELS if name in required]
         self.fields.update(
-            {name: make_card_form_field(known) for name, known in CARD_FIELDS.items()}
+            {
+                name: make_form_field_for_card_field(known)
+                for name, known in RUN_CARD_FIELDS.items()
+            }
         )
         message = gettext("At most %(size)s. A file, or a zip of files.")
         self.fields["run"].help_text = message % {
-            "size": count_with_noun(max_upload_bytes() >> 20, "megabyte")
+            "size": count_with_noun(get_max_upload_bytes() >> 20, "megabyte")
         }
         if is_kept:
             self.fields["run"].required = False
@@ -158,10 +164,10 @@ class RunForm(forms.Form):
             self.fields["system"].required = False
         if not has_priority:
             del self.fields["priority"]
-        if seeds == Task.Seeds.REFUSED:
+        if seeds == Task.SeedRunPolicy.REFUSED:
             del self.fields["seeds_of"]
         else:
-            is_needed = seeds == Task.Seeds.NEEDED and not is_check
+            is_needed = seeds == Task.SeedRunPolicy.NEEDED and not is_check
             self.fields["seeds_of"].required = is_needed
         if len(teams) > 1:
             field = self.fields["team"]
@@ -180,11 +186,15 @@ class RunForm(forms.Form):
 
     @property
     def card_fields(self) -> list[tuple[forms.BoundField, bool]]:
-        return [(self[name], name in self.required) for name in CARD_FIELDS]
+        return [(self[name], name in self.required) for name in RUN_CARD_FIELDS]
 
     @property
     def own_fields(self) -> list[forms.BoundField]:
-        apart = {*CARD_FIELDS, "metadata", *(measure.name for measure in self.measures)}
+        apart = {
+            *RUN_CARD_FIELDS,
+            "metadata",
+            *(measure.name for measure in self.measures),
+        }
         return [field for field in self if field.name not in apart]
 
     @property
@@ -202,14 +212,14 @@ class RunForm(forms.Form):
 
     @property
     def requires_method(self) -> bool:
-        return METHOD in self.required
+        return METHOD_REQUIREMENT in self.required
 
     @property
     def requires_costs(self) -> bool:
-        return COSTS in self.required
+        return COSTS_REQUIREMENT in self.required
 
     def card(self) -> dict[str, str]:
-        return {name: self.cleaned_data.get(name, "") for name in CARD_FIELDS}
+        return {name: self.cleaned_data.get(name, "") for name in RUN_CARD_FIELDS}
 
     def figures(self) -> dict[str, object]:
         return {
@@ -219,7 +229,10 @@ class RunForm(forms.Form):
 
     def add_missing_field_errors(self, missing: Sequence[str]) -> None:
         for name in missing:
-            field = {METHOD: "description", COSTS: "wall_seconds"}.get(name, name)
+            field = {
+                METHOD_REQUIREMENT: "description",
+                COSTS_REQUIREMENT: "wall_seconds",
+            }.get(name, name)
             self.add_error(
                 field if field in self.fields else None, _("This phase asks for it.")
             )

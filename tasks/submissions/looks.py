@@ -9,7 +9,7 @@ from citeboard.teams.models import Team
 from tasks.models import Season, Submission
 
 
-def check_lookalike_name(
+def refuse_lookalike_system_name(
     season: Season, team: Team, name: str, *, field: str = "system"
 ) -> None:
     """Raise ValidationError if a name looks like the name of another team's system in
@@ -20,14 +20,14 @@ def check_lookalike_name(
     others: QuerySet[Submission] = Submission.objects.filter(
         phase__task__season=season
     ).exclude(team=team)
-    if not name.isascii() and _resembles_another_system(others, name):
+    if not name.isascii() and _is_name_similar_to_other_system(others, name):
         message = _(
             "a system of others in this season has a name that looks like this one in other letters"
         )
         raise ValidationError({field: message})
 
 
-def _resembles_another_system(runs: QuerySet[Submission], name: str) -> bool:
+def _is_name_similar_to_other_system(runs: QuerySet[Submission], name: str) -> bool:
     if has_lookalike_name(runs, "system", name):
         return True
     own = skeleton(name)

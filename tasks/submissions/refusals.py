@@ -7,18 +7,22 @@ from collections.abc import Mapping, Sequence
 
 from django.utils.translation import gettext as _, ngettext
 
-from citeboard.core.instants import ENDLESS_TIME, format_day_and_time, format_utc_minute
-from citeboard.core.refusals import Refused
-from citeboard.core.words import format_exact_duration
+from citeboard.core.instants import (
+    ENDLESS_PHASE_END,
+    format_day_and_time,
+    format_utc_minute,
+)
+from citeboard.core.refusals import ActionRefused
+from citeboard.core.words import format_duration_with_all_units
 from tasks.types import Problem
-from tasks.types.problems import capped, counted
+from tasks.types.problems import counted, select_problems_to_list
 
 
-class RunNotAccepted(Refused):
+class RunRefused(ActionRefused):
     """An error about a run that is refused. The run is not stored and uses up no try."""
 
 
-class RunUnusable(RunNotAccepted):
+class RunUploadUnusable(RunRefused):
     """An error about an upload that cannot be accepted as a run. If ``problems`` is
     None, the error's message is the only problem.
     """
@@ -37,7 +41,7 @@ class RunUnusable(RunNotAccepted):
         }
 
 
-class RunRejected(RunUnusable):
+class RunRejected(RunUploadUnusable):
     """An error about a run with fatal problems. ``more`` is the number of fatal
     problems that are not listed.
 
@@ -57,14 +61,14 @@ class RunRejected(RunUnusable):
 
     @classmethod
     def of(cls, problems: Sequence[Problem]) -> "RunRejected":
-        return cls(*capped(problems))
+        return cls(*select_problems_to_list(problems))
 
     def answer(self) -> dict[str, object]:
         answer = super().answer()
         return answer if self.repair is None else answer | {"repair": self.repair}
 
 
-class CardIncomplete(RunUnusable):
+class RunCardIncomplete(RunUploadUnusable):
     """An error about a run card without fields that the phase requires. ``missing``
     contains the names of the fields that are missing.
     """
@@ -78,7 +82,7 @@ class CardIncomplete(RunUnusable):
         super().__init__(message % {"names": names})
 
 
-class QuotaExceeded(RunNotAccepted):
+class RunQuotaExceeded(RunRefused):
     """An error about a team that has no tries left in the phase. ``renews_at`` is the
     time from which the team has a try again, or None if never.
     """
@@ -99,7 +103,7 @@ class QuotaExceeded(RunNotAccepted):
         return super().answer() | {"left": self.left, "renews_at": self.renews_at}
 
 
-class TeamStorageExceeded(RunNotAccepted):
+class TeamStorageExceeded(RunRefused):
     status = 507
 
     def __init__(self, used: int, most: int) -> None:
@@ -112,7 +116,7 @@ class TeamStorageExceeded(RunNotAccepted):
         )
 
 
-class PhaseClosed(RunNotAccepted):
+class PhaseNotOpen(RunRefused):
     """An error about a phase that does not accept runs now. ``late_by`` is the time
     between the end of the phase and the start of the upload.
     """
@@ -120,13 +124,13 @@ class PhaseClosed(RunNotAccepted):
     def __init__(
         self, opens: dt.datetime, closes: dt.datetime, begun: dt.datetime | None = None
     ) -> None:
-        self.opens, self.closes = opens, None if closes >= ENDLESS_TIME else closes
+        self.opens, self.closes = opens, None if closes >= ENDLESS_PHASE_END else closes
         self.late_by = begun - closes if begun is not None and begun >= closes else None
         first, last = (format_day_and_time(at) for at in (opens, closes))
         facts = {
             "first": first,
             "last": last,
-            "duration": format_exact_duration(self.late_by or dt.timedelta()),
+            "duration": format_duration_with_all_units(self.late_by or dt.timedelta()),
         }
         message = _(
             "runs are accepted from %(first)s to %(last)s UTC; this one began %(duration)s too late"
@@ -145,16 +149,16 @@ class PhaseClosed(RunNotAccepted):
         }
 
 
-class NotRegistered(RunNotAccepted):
+class TeamNotRegistered(RunRefused):
     status = 403
 
     @classmethod
-    def of(cls, team: object, season: object) -> "NotRegistered":
+    def of(cls, team: object, season: object) -> "TeamNotRegistered":
         message = _("%(team)s takes no part in %(season)s, or is not approved yet")
         return cls(message % {"team": team, "season": season})
 
 
-class InputsNotReleased(RunNotAccepted):
+class InputsNotReleased(RunRefused):
     """An error about a team that may not have the public inputs of the phase yet. The
     site also refuses to check runs for this team, because the result of a check could
     reveal the inputs.
@@ -170,7 +174,7 @@ class InputsNotReleased(RunNotAccepted):
         super().__init__(words)
 
 
-class TermsNotAccepted(RunNotAccepted):
+class TermsNotAccepted(RunRefused):
     status = 403
 
     def __init__(self, season: object, number: int) -> None:

@@ -15,28 +15,28 @@ from django.core import signing
 from django.core.files import File
 
 from citeboard.core import storage
-from citeboard.core.confined.turns import PoolFull
+from citeboard.core.confined.turns import SandboxPoolFull
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import Team, User
-from tasks.gold.gold_files import cached_index_path
+from tasks.gold.gold_files import get_cached_index_path
 from tasks.models import Gold, Phase, Season
 from tasks.submissions import team_storage
 from tasks.submissions.reading import REPAIRED_FILE_NAME
-from tasks.submissions.run_card import READING_MODULE, upload_sender
-from tasks.submissions.submit import read_findings
+from tasks.submissions.run_card import RUN_READING_MODULE, make_upload_sender
+from tasks.submissions.submit import check_run_for_phase
 from tasks.submissions.uploads import UploadedRunFile
 from tasks.types import Problem
-from tasks.types.jsonlines import NOT_IN_SPLIT
-from tasks.types.problems import from_values
-from tasks.types.repairs import ARCHIVE
-from tasks.types.runs import RIGHT_TASK
+from tasks.types.jsonlines import UNKNOWN_INSTANCE_MESSAGE_END
+from tasks.types.problems import convert_dicts_to_problems
+from tasks.types.repairs import ARCHIVE_SUFFIX
+from tasks.types.runs import WRONG_TASK_MESSAGE_END
 
 #: At most MAX_PHASES_TRIED other phases are tried for a refused file.
 MAX_PHASES_TRIED = 6
 #: A repaired file in an API response has at most MAX_REPAIRED_BYTES_IN_ANSWER bytes.
 MAX_REPAIRED_BYTES_IN_ANSWER = 100_000
-KEPT_RUN_SIGNING_SALT = "kept-run"
+STORED_UPLOAD_SIGNING_SALT = "kept-run"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class RunRepair:
         upload = self.upload
         if upload is None or upload.size > MAX_REPAIRED_BYTES_IN_ANSWER:
             return None
-        if upload.filename.endswith(ARCHIVE):
+        if upload.filename.endswith(ARCHIVE_SUFFIX):
             return None
         return upload.path.read_text(encoding="utf-8")
 
@@ -88,13 +88,15 @@ def repair_refused_run(
             yield (
                 RunRepair()
                 if gold is None
-                else _repair_upload(phase, gold, upload, by, encoding, Path(folder))
+                else _repair_upload_in_sandbox(
+                    phase, gold, upload, by, encoding, Path(folder)
+                )
             )
-        except (PoolFull, UploadUnreadable):
+        except (SandboxPoolFull, UploadUnreadable):
             yield RunRepair()
 
 
-def _repair_upload(
+def _repair_upload_in_sandbox(
     phase: Phase,
     gold: Gold,
     upload: UploadedRunFile,
@@ -105,22 +107,22 @@ def _repair_upload(
     task = phase.task
     given: dict[str, Any] = {
         "task_type": task.task_type.reference,
-        "options": task.task_type.checked_options(task.options),
+        "options": task.task_type.validate_options(task.options),
         "filename": upload.filename,
         "reading": gold.reading_version,
         "max_bytes": settings.CHECK_MAX_MB << 20,
         "encoding": encoding,
     }
     with read_upload(
-        f"{READING_MODULE}:repair",
+        f"{RUN_READING_MODULE}:repair",
         upload.path,
         given,
-        owner=upload_sender(by, upload, None),
-        shared=cached_index_path(gold),
+        owner=make_upload_sender(by, upload, None),
+        shared=get_cached_index_path(gold),
     ) as done:
         told = done.result
         if not told["name"]:
-            problems = from_values(told["problems"])
+            problems = convert_dicts_to_problems(told["problems"])
             return RunRepair(encodings=told["encodings"], problems=problems)
         copy = folder / REPAIRED_FILE_NAME
         copy.write_bytes(done.file(REPAIRED_FILE_NAME).read_bytes())
@@ -141,7 +143,7 @@ def find_accepting_phase(
     Phases of the same task are tried first, and open phases before closed phases.
     Phases whose inputs the user may not have are skipped.
     """
-    signs = (NOT_IN_SPLIT, RIGHT_TASK)
+    signs = (UNKNOWN_INSTANCE_MESSAGE_END, WRONG_TASK_MESSAGE_END)
     if not any(problem.message.endswith(signs) for problem in problems):
         return None
     others = Phase.objects.filter(task__season=phase.task.season_id).exclude(
@@ -153,42 +155,44 @@ def find_accepting_phase(
         by_data.setdefault((other.task_id, other.split), other)
     is_of_task = lambda one: one.task_id != phase.task_id  # noqa: E731
     for other in sorted(by_data.values(), key=is_of_task)[:MAX_PHASES_TRIED]:
-        if has_inputs(by, other) and _accepts_file(other, upload, by):
+        if has_inputs(by, other) and _does_phase_accept_file(other, upload, by):
             return other
     return None
 
 
-def _accepts_file(phase: Phase, upload: UploadedRunFile, by: User | None) -> bool:
+def _does_phase_accept_file(
+    phase: Phase, upload: UploadedRunFile, by: User | None
+) -> bool:
     try:
-        found = read_findings(phase, upload, by)
-    except (PoolFull, Refused, UploadUnreadable):
+        found = check_run_for_phase(phase, upload, by)
+    except (SandboxPoolFull, ActionRefused, UploadUnreadable):
         return False
     return found.is_read and not found.errors
 
 
-Place = Phase | Season
+PhaseOrSeason = Phase | Season
 
 
-def _token_place_key(place: Place) -> str:
+def _format_phase_or_season_key(place: PhaseOrSeason) -> str:
     return f"{place._meta.model_name}-{place.pk}"  # noqa: SLF001  (public by name)
 
 
 def store_repairable_upload(
-    place: Place, upload: UploadedRunFile, by: User, team: Team
+    place: PhaseOrSeason, upload: UploadedRunFile, by: User, team: Team
 ) -> str:
     """Store a refused or repaired file for an hour, and return a signed token with
     which the sender can submit the file. Return an empty text if the team's storage is
     full.
     """
-    if not team_storage.has_room_for(team, upload.size):
+    if not team_storage.has_storage_room_for(team, upload.size):
         return ""
-    name = f"{team_storage.kept_files_folder(team)}/{secrets.token_hex(16)}/{upload.filename}"
+    name = f"{team_storage.get_temporary_uploads_folder(team)}/{secrets.token_hex(16)}/{upload.filename}"
     with upload.path.open("rb") as content:
-        stored = storage.runs.save(name, File(content))
+        stored = storage.run_file_storage.save(name, File(content))
     facts = {"stored": stored, "filename": upload.filename}
     return signing.dumps(
-        {**facts, "place": _token_place_key(place), "by": by.pk},
-        salt=KEPT_RUN_SIGNING_SALT,
+        {**facts, "place": _format_phase_or_season_key(place), "by": by.pk},
+        salt=STORED_UPLOAD_SIGNING_SALT,
     )
 
 
@@ -198,12 +202,14 @@ def delete_stored_upload(token: str) -> None:
     The caller must first call `open_stored_upload`, which checks the user and the phase or season of
     the token.
     """
-    storage.runs.delete(signing.loads(token, salt=KEPT_RUN_SIGNING_SALT)["stored"])
+    storage.run_file_storage.delete(
+        signing.loads(token, salt=STORED_UPLOAD_SIGNING_SALT)["stored"]
+    )
 
 
 @contextmanager
 def open_stored_upload(
-    token: str, place: Place, by: User
+    token: str, place: PhaseOrSeason, by: User
 ) -> Iterator[UploadedRunFile | None]:
     """Yield the stored file to which the token belongs. Yield None if the file was
     removed, or if the token belongs to another user, phase or season.
@@ -213,18 +219,22 @@ def open_stored_upload(
 
 
 def _load_stored_upload(
-    token: str, place: Place, by: User, folder: Path
+    token: str, place: PhaseOrSeason, by: User, folder: Path
 ) -> UploadedRunFile | None:
     try:
         facts = signing.loads(
-            token, salt=KEPT_RUN_SIGNING_SALT, max_age=team_storage.KEPT_SECONDS
+            token,
+            salt=STORED_UPLOAD_SIGNING_SALT,
+            max_age=team_storage.TEMPORARY_UPLOADS_LIFETIME_SECONDS,
         )
     except signing.BadSignature:
         return None
-    if facts.get("place") != _token_place_key(place) or facts["by"] != by.pk:
+    if facts.get("place") != _format_phase_or_season_key(place) or facts["by"] != by.pk:
         return None
     try:
-        path = storage.local_copy(storage.runs, facts["stored"], folder)
-    except storage.FileMissing:
+        path = storage.copy_to_local_folder(
+            storage.run_file_storage, facts["stored"], folder
+        )
+    except storage.StoredFileMissing:
         return None
     return UploadedRunFile(path, facts["filename"])

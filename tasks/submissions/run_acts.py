@@ -16,7 +16,10 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit, instants, plain_text, refusals, storage
 from citeboard.core.words import count_with_noun
 from citeboard.teams.models import Team, User
-from tasks.delivery.notifications.events import notify_extra_tries, notify_run_excluded
+from tasks.delivery.notifications.events import (
+    notify_extra_tries_granted,
+    notify_run_excluded,
+)
 from tasks.jobs.leases import cancel_jobs_of_run
 from tasks.models import (
     Acknowledgement,
@@ -27,25 +30,25 @@ from tasks.models import (
     run_cards,
     seasons,
 )
-from tasks.models.jobs import MAX_NOTE_CHARACTERS
-from tasks.registration.entries import lock_entry
-from tasks.submissions.refusals import NotRegistered
+from tasks.models.jobs import MAX_ACKNOWLEDGEMENT_CHARACTERS
+from tasks.registration.entries import lock_approved_entry
+from tasks.submissions.refusals import TeamNotRegistered
 from tasks.submissions.run_card import (
     RunMetadata,
-    missing_required_fields,
+    list_missing_required_fields,
     validate_card,
 )
 
-Status = Submission.Status
+RunStatus = Submission.Status
 
 
-class ActionNotInRunState(refusals.Refused):
+class ActionImpossibleInRunState(refusals.ActionRefused):
     """An error about an action that is impossible in the present state of the run. The
     message names an action that is possible instead.
     """
 
 
-class PhaseAlreadyClosed(ActionNotInRunState):
+class PhaseAlreadyClosed(ActionImpossibleInRunState):
     def __init__(self, phase: Phase) -> None:
         message = _(
             "%(phase)s closed at %(instant)s; from then on only organisers change "
@@ -61,8 +64,13 @@ def cancel_run(submission: Submission, user: User, reason: str = "") -> Submissi
     message = _(
         "a run that %(is_now)s cannot be cancelled; one that is scored can be withdrawn"
     )
-    return _change_status(
-        submission, Status.CANCELLED, Submission.MOVING, message, by=user, reason=reason
+    return _change_status_and_record(
+        submission,
+        RunStatus.CANCELLED,
+        Submission.MOVING,
+        message,
+        by=user,
+        reason=reason,
     )
 
 
@@ -72,16 +80,16 @@ def withdraw_run(submission: Submission, user: User, reason: str = "") -> Submis
     )
     own = Submission.objects.filter(phase=submission.phase_id, team=submission.team_id)
     with transaction.atomic():
-        withdrawn = _change_status(
+        withdrawn = _change_status_and_record(
             submission,
-            Status.WITHDRAWN,
-            (Status.SCORED,),
+            RunStatus.WITHDRAWN,
+            (RunStatus.SCORED,),
             message,
             by=user,
             reason=reason,
         )
         # The team's failed runs before the withdrawn run need attention again.
-        own.filter(status=Status.FAILED, number__lt=submission.number).update(
+        own.filter(status=RunStatus.FAILED, number__lt=submission.number).update(
             has_failed=True
         )
     return withdrawn
@@ -92,7 +100,7 @@ def cancel_or_withdraw_run(
 ) -> Submission:
     try:
         return cancel_run(submission, user, reason)
-    except ActionNotInRunState as refused:
+    except ActionImpossibleInRunState as refused:
         if isinstance(refused, PhaseAlreadyClosed):
             raise
         return withdraw_run(submission, user, reason)
@@ -113,7 +121,7 @@ def accept_late_run(submission: Submission, user: User, reason: str) -> Submissi
                 user,
                 "accepted",
                 reason,
-                [audit.Change("late", True, False)],
+                [audit.SettingChange("late", True, False)],
             )
             seasons.increment_board_version(submission.phase_id)
     submission.refresh_from_db()
@@ -131,14 +139,14 @@ def record_run_change(
     by: User,
     verb: str,
     reason: str = "",
-    changes: Iterable[audit.Change] = (),
+    changes: Iterable[audit.SettingChange] = (),
 ) -> None:
     facts = {
         name: getattr(submission, name)
         for name in ("number", "system", "team", "phase")
     }
     facts, place = {**facts, "reason": reason}, submission.phase.task.season
-    audit.record(
+    audit.record_action(
         f"run-{verb}",
         actor=by,
         subject=submission,
@@ -149,15 +157,17 @@ def record_run_change(
 
 
 def withdraw_replaced_run(before: Submission, new: Submission) -> None:
-    allowed = (*Submission.MOVING, Status.SCORED, Status.FAILED)
+    allowed = (*Submission.MOVING, RunStatus.SCORED, RunStatus.FAILED)
     with transaction.atomic():
-        _set_status(before, Status.WITHDRAWN, allowed, f"Replaced by run {new.number}.")
+        _set_status_if_allowed(
+            before, RunStatus.WITHDRAWN, allowed, f"Replaced by run {new.number}."
+        )
     before.refresh_from_db()
 
 
-def _change_status(
+def _change_status_and_record(
     submission: Submission,
-    status: Status,
+    status: RunStatus,
     allowed: tuple[str, ...],
     refused: str,
     *,
@@ -169,21 +179,21 @@ def _change_status(
     with transaction.atomic():
         if not reason:
             require_open_phase(submission)
-        if _set_status(submission, status, allowed, told):
+        if _set_status_if_allowed(submission, status, allowed, told):
             # ``submission`` was loaded before the change and has the previous status.
-            change = audit.Change("status", submission.status, status.value)
+            change = audit.SettingChange("status", submission.status, status.value)
             record_run_change(submission, by, status.value, reason, [change])
     submission.refresh_from_db()
-    if submission.status == Status.FAILED:
-        raise ActionNotInRunState(refused % {"is_now": _("has failed")})
+    if submission.status == RunStatus.FAILED:
+        raise ActionImpossibleInRunState(refused % {"is_now": _("has failed")})
     if submission.status != status:
         is_now = _("is %(status)s") % {"status": submission.get_status_display()}
-        raise ActionNotInRunState(refused % {"is_now": is_now})
+        raise ActionImpossibleInRunState(refused % {"is_now": is_now})
     return submission
 
 
-def _set_status(
-    submission: Submission, status: Status, allowed: tuple[str, ...], reason: str
+def _set_status_if_allowed(
+    submission: Submission, status: RunStatus, allowed: tuple[str, ...], reason: str
 ) -> int:
     # Jobs are locked before runs, as in workers that store results, to avoid deadlocks.
     list(submission.jobs.select_for_update().order_by("pk"))
@@ -196,14 +206,14 @@ def _set_status(
     return moved
 
 
-Exclusion = Submission.Exclusion
+RunExclusion = Submission.Exclusion
 
 
 def _set_exclusion(
     submission: Submission, user: User, reason: str, exclusion: str
 ) -> Submission:
     if submission.team_id is None:
-        raise ActionNotInRunState(
+        raise ActionImpossibleInRunState(
             _("a run of no team is set and replaced with the season's baselines")
         )
     told = reason if exclusion else ""
@@ -211,8 +221,12 @@ def _set_exclusion(
         run = Submission.objects.select_for_update().get(pk=submission.pk)
         if (run.exclusion, run.exclusion_reason) != (exclusion, told):
             changes = [
-                audit.Change("exclusion", run.exclusion or None, exclusion or None),
-                audit.Change("reason", run.exclusion_reason or None, told or None),
+                audit.SettingChange(
+                    "exclusion", run.exclusion or None, exclusion or None
+                ),
+                audit.SettingChange(
+                    "reason", run.exclusion_reason or None, told or None
+                ),
             ]
             Submission.objects.filter(pk=run.pk).update(
                 exclusion=exclusion, exclusion_reason=told
@@ -229,9 +243,9 @@ def _set_exclusion(
 #: `disqualify` removes a run from all boards and from comparisons.
 #: `hide` removes a run only from all boards, and `reinstate` undoes both.
 #: A second call with another reason replaces the reason.
-disqualify = partial(_set_exclusion, exclusion=Exclusion.DISQUALIFIED)
-hide = partial(_set_exclusion, exclusion=Exclusion.HIDDEN)
-reinstate = partial(_set_exclusion, exclusion="")
+disqualify_run = partial(_set_exclusion, exclusion=RunExclusion.DISQUALIFIED)
+hide_from_boards = partial(_set_exclusion, exclusion=RunExclusion.HIDDEN)
+reinstate_excluded_run = partial(_set_exclusion, exclusion="")
 
 #: Teams can select runs with a status in SELECTABLE_STATUSES for the board.
 #: Unscored runs can be selected, because scores may arrive after the deadline.
@@ -239,22 +253,24 @@ SELECTABLE_STATUSES = (*Submission.MOVING, Submission.Status.SCORED)
 
 
 def select_run(submission: Submission, user: User, reason: str = "") -> Submission:
-    if submission.phase.counting != Phase.Counting.SELECTED:
-        raise ActionNotInRunState(_("in this phase the counting run is not chosen"))
+    if submission.phase.counting != Phase.CountedRunsRule.SELECTED:
+        raise ActionImpossibleInRunState(
+            _("in this phase the counting run is not chosen")
+        )
     if (
         submission.status not in SELECTABLE_STATUSES
         or submission.kind != Submission.Kind.PRIMARY
     ):
-        raise ActionNotInRunState(
+        raise ActionImpossibleInRunState(
             _("a primary run that is scored, or will be, can be chosen")
         )
     if submission.exclusion:
         message = _("a run that is %(exclusion)s cannot be chosen")
-        raise ActionNotInRunState(
+        raise ActionImpossibleInRunState(
             message % {"exclusion": submission.get_exclusion_display()}
         )
     if submission.is_late:
-        raise ActionNotInRunState(
+        raise ActionImpossibleInRunState(
             _("a late run counts only once an organiser has accepted it")
         )
     with transaction.atomic():
@@ -268,14 +284,14 @@ def select_run(submission: Submission, user: User, reason: str = "") -> Submissi
         before = others.values_list("number", flat=True).first()
         others.update(is_selected=False)
         if runs.filter(pk=submission.pk, is_selected=False).update(is_selected=True):
-            change = audit.Change("counting run", before, submission.number)
+            change = audit.SettingChange("counting run", before, submission.number)
             record_run_change(submission, user, "chosen", reason, [change])
             seasons.increment_board_version(submission.phase_id)
     submission.refresh_from_db()
     return submission
 
 
-def runs_by_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
+def list_runs_by_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
     runs = Submission.objects.filter(
         phase=phase,
         team=team,
@@ -286,10 +302,10 @@ def runs_by_priority(phase: Phase, team: Team | None) -> QuerySet[Submission]:
     return runs.order_by("priority", "number")
 
 
-def check_run_priority(phase: Phase, kind: str, place: int | None) -> None:
+def validate_run_priority(phase: Phase, kind: str, place: int | None) -> None:
     if place is None:
         return
-    if phase.counting != Phase.Counting.PRIORITY:
+    if phase.counting != Phase.CountedRunsRule.PRIORITY:
         raise ValidationError({"priority": _("in this phase runs have no priority")})
     if kind != Submission.Kind.PRIMARY:
         raise ValidationError({"priority": _("a contrastive run has no priority")})
@@ -299,14 +315,16 @@ def check_run_priority(phase: Phase, kind: str, place: int | None) -> None:
         )
 
 
-def insert_in_priority_order(submission: Submission, place: int | None) -> None:
+def insert_run_in_priority_order(submission: Submission, place: int | None) -> None:
     """Move the run to the position ``place`` among the team's runs, by default the last
     position.
 
     The caller must be in the transaction that stores the run.
     """
     others = list(
-        runs_by_priority(submission.phase, submission.team).exclude(pk=submission.pk)
+        list_runs_by_priority(submission.phase, submission.team).exclude(
+            pk=submission.pk
+        )
     )
     wanted = len(others) if place is None or submission.is_late else place - 1
     _renumber_priorities([*others[:wanted], submission, *others[wanted:]])
@@ -317,29 +335,29 @@ def insert_in_priority_order(submission: Submission, place: int | None) -> None:
 def set_priority(
     submission: Submission, user: User, reason: str = "", *, place: int
 ) -> Submission:
-    if submission.phase.counting != Phase.Counting.PRIORITY:
-        raise ActionNotInRunState(_("in this phase runs have no priority"))
+    if submission.phase.counting != Phase.CountedRunsRule.PRIORITY:
+        raise ActionImpossibleInRunState(_("in this phase runs have no priority"))
     with transaction.atomic():
         assert submission.team is not None
-        lock_entry(submission.phase, submission.team)
+        lock_approved_entry(submission.phase, submission.team)
         if not reason:
             require_open_phase(submission)
-        runs = list(runs_by_priority(submission.phase, submission.team))
+        runs = list(list_runs_by_priority(submission.phase, submission.team))
         numbers = [run.pk for run in runs]
         if submission.pk not in numbers:
-            raise ActionNotInRunState(
+            raise ActionImpossibleInRunState(
                 _("a primary run that is in time and has not failed has a priority")
             )
         if not 1 <= place <= len(runs):
             message = _("the team has %(runs)s with a priority, and no place %(place)s")
-            raise ActionNotInRunState(
+            raise ActionImpossibleInRunState(
                 message % {"runs": count_with_noun(len(runs), "run"), "place": place}
             )
         before = numbers.index(submission.pk) + 1
         if place != before:
             runs.insert(place - 1, runs.pop(before - 1))
             _renumber_priorities(runs)
-            change = audit.Change("priority", before, place)
+            change = audit.SettingChange("priority", before, place)
             record_run_change(
                 submission, user, "given another priority", reason, [change]
             )
@@ -370,8 +388,8 @@ def describe_run(
     }
     # Fields that were empty may stay empty, even if the phase now requires them.
     stood = RunMetadata(description=submission.description, card=submission.card)
-    missing = missing_required_fields(submission.phase, stood)
-    gone = missing_required_fields(
+    missing = list_missing_required_fields(submission.phase, stood)
+    gone = list_missing_required_fields(
         submission.phase,
         RunMetadata(description=wanted["description"], card=wanted["card"]),
     )
@@ -379,24 +397,24 @@ def describe_run(
         message = _("this phase asks for it, so that it cannot be taken back")
         raise ValidationError(
             {
-                "description" if name == run_cards.METHOD else name: message
+                "description" if name == run_cards.METHOD_REQUIREMENT else name: message
                 for name in lost
             }
         )
     with transaction.atomic():
         run = Submission.objects.select_for_update().get(pk=submission.pk)
         changes = [
-            audit.Change(name, before, value)
+            audit.SettingChange(name, before, value)
             for name, value in wanted.items()
             if name != "card" and (before := getattr(run, name)) != value
         ]
         changes += [
-            audit.Change(
-                run_cards.CARD_FIELDS[name].english,
+            audit.SettingChange(
+                run_cards.RUN_CARD_FIELDS[name].english,
                 run.card.get(name),
                 wanted["card"].get(name),
             )
-            for name in run_cards.CARD_FIELDS
+            for name in run_cards.RUN_CARD_FIELDS
             if run.card.get(name) != wanted["card"].get(name)
         ]
         if changes:
@@ -411,7 +429,7 @@ def delete_run_file(*, submission: Submission, by: User) -> Submission:
     with transaction.atomic():
         run = Submission.objects.select_for_update().get(pk=submission.pk)
         if run.status != Submission.Status.WITHDRAWN:
-            raise ActionNotInRunState(
+            raise ActionImpossibleInRunState(
                 _("the file of a run that is withdrawn can be deleted, and of no other")
             )
         if run.file:
@@ -420,7 +438,7 @@ def delete_run_file(*, submission: Submission, by: User) -> Submission:
                 submission,
                 by,
                 "emptied",
-                changes=[audit.Change("file", run.filename, None)],
+                changes=[audit.SettingChange("file", run.filename, None)],
             )
             transaction.on_commit(lambda: _delete_unused_file(run.file))
     submission.refresh_from_db()
@@ -429,11 +447,11 @@ def delete_run_file(*, submission: Submission, by: User) -> Submission:
 
 def _delete_unused_file(name: str) -> None:
     if not Submission.objects.filter(file=name).exists():
-        storage.runs.delete(name)
+        storage.run_file_storage.delete(name)
 
 
 MAX_EXTRA_TRIES = 1000
-MAX_REASON = 500
+MAX_REASON_CHARACTERS = 500
 
 
 def give_tries(
@@ -446,42 +464,42 @@ def give_tries(
             "number": f"{MAX_EXTRA_TRIES:,}"
         }
     message = _("the reason has %(found)s characters; at most %(most)s are allowed")
-    if fault := plain_text.length_error(reason, MAX_REASON, message) or (
-        "" if reason else _("say why: the team reads it")
-    ):
+    if fault := plain_text.find_length_error(
+        reason, MAX_REASON_CHARACTERS, message
+    ) or ("" if reason else _("say why: the team reads it")):
         faults["reason"] = fault
     if phase.runs_per_day is None and phase.runs_in_total is None:
         faults["phase"] = _("this phase has no limit of runs")
     if faults:
         raise ValidationError(faults)
     with transaction.atomic():
-        if lock_entry(phase, team) is None:
-            raise NotRegistered.of(team, phase.task.season)
+        if lock_approved_entry(phase, team) is None:
+            raise TeamNotRegistered.of(team, phase.task.season)
         extra = ExtraTries.objects.create(
             phase=phase, team=team, tries=tries, reason=reason, given_by=by
         )
         _record_extra_tries_change(
-            extra, by, "tries-given", audit.Change("extra tries", None, tries)
+            extra, by, "tries-given", audit.SettingChange("extra tries", None, tries)
         )
-        notify_extra_tries(extra)
+        notify_extra_tries_granted(extra)
     return extra
 
 
-def take_extra_tries_back(*, given: ExtraTries, by: User) -> None:
+def withdraw_extra_tries(*, given: ExtraTries, by: User) -> None:
     with transaction.atomic():
-        lock_entry(given.phase, given.team)
+        lock_approved_entry(given.phase, given.team)
         if (extra_tries := ExtraTries.objects.filter(pk=given.pk).first()) is not None:
             _record_extra_tries_change(
                 extra_tries,
                 by,
                 "tries-taken-back",
-                audit.Change("extra tries", extra_tries.tries, None),
+                audit.SettingChange("extra tries", extra_tries.tries, None),
             )
             extra_tries.delete()
 
 
 def _record_extra_tries_change(
-    given: ExtraTries, by: User, key: str, change: audit.Change
+    given: ExtraTries, by: User, key: str, change: audit.SettingChange
 ) -> None:
     phase, place = f"{given.phase.task}, {given.phase}", given.phase.task.season
     facts = {
@@ -491,7 +509,7 @@ def _record_extra_tries_change(
         "reason": given.reason,
     }
     facts["given"] = given.pk
-    audit.record(
+    audit.record_action(
         key, actor=by, subject=given.team, place=place, facts=facts, changes=[change]
     )
 
@@ -502,9 +520,9 @@ def acknowledge_failure(
     """Acknowledge that an organiser has noticed the failure of a run, or the failure of
     the scoring job ``job`` of the run. A repeated call changes nothing.
     """
-    note = plain_text.one_line(note)
+    note = plain_text.clean_single_line_text(note)
     message = _("the note has %(found)s characters; at most %(most)s are allowed")
-    plain_text.check_length("note", note, MAX_NOTE_CHARACTERS, message)
+    plain_text.check_length("note", note, MAX_ACKNOWLEDGEMENT_CHARACTERS, message)
     with transaction.atomic():
         held = Submission.objects.select_for_update(of=("self",)).select_related(
             "phase__task__season"
@@ -513,7 +531,7 @@ def acknowledge_failure(
         found, is_new = Acknowledgement.objects.get_or_create(
             submission=own,
             job=job,
-            failed_at=_failure_time(own, job),
+            failed_at=_get_failure_time(own, job),
             defaults={"note": note, "by": by},
         )
         if is_new:
@@ -522,7 +540,7 @@ def acknowledge_failure(
                 found,
                 by,
                 "failure-acknowledged",
-                audit.Change("acknowledged", None, note),
+                audit.SettingChange("acknowledged", None, note),
             )
     return found
 
@@ -538,18 +556,18 @@ def take_acknowledgement_back(*, acknowledgement: Acknowledgement, by: User) -> 
                 found,
                 by,
                 "failure-not-acknowledged",
-                audit.Change("acknowledged", found.note, None),
+                audit.SettingChange("acknowledged", found.note, None),
             )
             seasons.increment_board_version(found.submission.phase_id)
             found.delete()
 
 
-def _failure_time(run: Submission, job: Job | None) -> datetime:
+def _get_failure_time(run: Submission, job: Job | None) -> datetime:
     if job is None:
         if run.status == Submission.Status.FAILED:
             return run.status_since
         message = _("%(run)s has not failed; it is %(status)s")
-        raise refusals.Refused(
+        raise refusals.ActionRefused(
             message % {"run": run, "status": run.get_status_display()}
         )
     job.refresh_from_db(fields=["state", "finished_at"])
@@ -557,7 +575,7 @@ def _failure_time(run: Submission, job: Job | None) -> datetime:
         message = _(
             "the scoring of %(run)s under %(rules)s has not failed; it is %(state)s"
         )
-        raise refusals.Refused(
+        raise refusals.ActionRefused(
             message
             % {"run": run, "rules": job.rules, "state": Job.State(job.state).label}
         )
@@ -565,11 +583,13 @@ def _failure_time(run: Submission, job: Job | None) -> datetime:
 
 
 def _record_acknowledgement(
-    acknowledgement: Acknowledgement, by: User, action: str, change: audit.Change
+    acknowledgement: Acknowledgement, by: User, action: str, change: audit.SettingChange
 ) -> None:
     run, job = acknowledgement.submission, acknowledgement.job
     facts: dict[str, object] = {"run": run, "rules": job.rules} if job else {"run": run}
     if action == "failure-acknowledged":
         facts["reason"] = acknowledgement.note
     key, place = f"{action}/rules" if job else action, run.phase.task.season
-    audit.record(key, actor=by, subject=run, place=place, facts=facts, changes=[change])
+    audit.record_action(
+        key, actor=by, subject=run, place=place, facts=facts, changes=[change]
+    )

@@ -18,27 +18,27 @@ from django.utils.translation import gettext as _, gettext_noop
 from citeboard.core import plain_text
 from citeboard.core.confined.turns import UploadSender
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.query import MAX_UNKNOWN, shorten_for_message
-from citeboard.core.words import join_names, nearest
+from citeboard.core.query import MAX_UNKNOWN_NAMES_LISTED, shorten_for_message
+from citeboard.core.words import find_most_similar_name, join_names
 from citeboard.teams.models import Team, User
-from tasks.jobs.leases import REPLACE_MINUTES
+from tasks.jobs.leases import MINUTES_TO_REPLACE_REFUSED_RUN
 from tasks.models import Phase, Submission, TeamFigure
 from tasks.models.run_cards import (
-    CARD_FIELDS,
-    COSTS,
-    EMPTY_LIST_VALUE,
-    METHOD,
+    COSTS_REQUIREMENT,
+    EMPTY_CARD_LIST_VALUE,
+    METHOD_REQUIREMENT,
     REQUIRABLE_FIELD_LABELS,
-    AskedField,
-    CardField,
+    RUN_CARD_FIELDS,
+    RunCardField,
+    TranslatedFormField,
 )
 from tasks.submissions import refusals, uploads
 from tasks.types import Options, Problem, TaskType
-from tasks.types.problems import fatal, from_values
+from tasks.types.problems import convert_dicts_to_problems, select_fatal_problems
 
-#: Sandboxed processes call the functions of the module READING_MODULE to read runs.
-READING_MODULE = "tasks.submissions.reading"
-METADATA_READER = f"{READING_MODULE}:metadata"
+#: Sandboxed processes call the functions of the module RUN_READING_MODULE to read runs.
+RUN_READING_MODULE = "tasks.submissions.reading"
+METADATA_READING_FUNCTION = f"{RUN_READING_MODULE}:metadata"
 _CARD_DATE_PATTERN = re.compile(
     r"(?:19|20)\d\d(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12]\d|3[01]))?)?|none|unknown"
 )
@@ -64,10 +64,10 @@ def validate_card(given: Mapping[str, object]) -> dict[str, str]:
     found: dict[str, str] = {}
     faults: dict[str, str] = {}
     for name, value in given.items():
-        known = CARD_FIELDS.get(name)
+        known = RUN_CARD_FIELDS.get(name)
         if known is None:
             faults[name] = _("a run card has no such field; there are %(names)s") % {
-                "names": ", ".join(CARD_FIELDS)
+                "names": ", ".join(RUN_CARD_FIELDS)
             }
             continue
         try:
@@ -81,11 +81,11 @@ def validate_card(given: Mapping[str, object]) -> dict[str, str]:
     return found
 
 
-def _validate_card_value(card_field: CardField, value: object) -> str:
-    text = plain_text.one_line("" if value is None else str(value))
+def _validate_card_value(card_field: RunCardField, value: object) -> str:
+    text = plain_text.clean_single_line_text("" if value is None else str(value))
     if not text:
         return ""
-    if fault := plain_text.length_error(
+    if fault := plain_text.find_length_error(
         text,
         card_field.max_length,
         _("this has %(found)s characters; at most %(most)s are allowed"),
@@ -109,7 +109,7 @@ def _validate_card_value(card_field: CardField, value: object) -> str:
                     "“%(found)s” is no name of a data set: letters, digits, spaces and . _ - + alone"
                 )
                 raise ValueError(message % {"found": name[:40]})
-        if EMPTY_LIST_VALUE in names and len(names) > 1:
+        if EMPTY_CARD_LIST_VALUE in names and len(names) > 1:
             raise ValueError(_("it names data sets and says none"))
         return ", ".join(names)
     if card_field.is_link:
@@ -117,9 +117,9 @@ def _validate_card_value(card_field: CardField, value: object) -> str:
     return text.lower() if card_field.is_date else text
 
 
-def require_card_fields(phase: Phase, said: RunMetadata) -> None:
-    if missing := missing_required_fields(phase, said):
-        raise refusals.CardIncomplete(
+def require_fields_of_phase(phase: Phase, said: RunMetadata) -> None:
+    if missing := list_missing_required_fields(phase, said):
+        raise refusals.RunCardIncomplete(
             missing,
             join_names(
                 [f"{REQUIRABLE_FIELD_LABELS[name]} ({name})" for name in missing]
@@ -138,7 +138,7 @@ def warn_of_missing_fields(phase: Phase, said: RunMetadata) -> list[Problem]:
             expected=expected,
             fatal=False,
         )
-        for name in missing_required_fields(phase, said)
+        for name in list_missing_required_fields(phase, said)
     ]
 
 
@@ -150,29 +150,34 @@ def warn_of_unknown_fields(
     """
     unknown = [name for name in sent if name not in known]
     problems = []
-    for name in map(shorten_for_message, unknown[:MAX_UNKNOWN]):
+    for name in map(shorten_for_message, unknown[:MAX_UNKNOWN_NAMES_LISTED]):
         message = _("the field “%(name)s” is unknown, and was not stored")
-        near = nearest(name, known)
+        near = find_most_similar_name(name, known)
         expected = f"“{near}”" if near else ", ".join(known)
         problems.append(
             Problem(message=message % {"name": name}, expected=expected, fatal=False)
         )
-    if len(unknown) > MAX_UNKNOWN:
+    if len(unknown) > MAX_UNKNOWN_NAMES_LISTED:
         message = _("%(number)s more fields are unknown, and were not stored")
         problems.append(
             Problem(
-                message=message % {"number": len(unknown) - MAX_UNKNOWN}, fatal=False
+                message=message % {"number": len(unknown) - MAX_UNKNOWN_NAMES_LISTED},
+                fatal=False,
             )
         )
     return problems
 
 
-def missing_required_fields(phase: Phase, said: RunMetadata) -> list[str]:
-    there = {**said.card, METHOD: said.description, COSTS: said.figures}
+def list_missing_required_fields(phase: Phase, said: RunMetadata) -> list[str]:
+    there = {
+        **said.card,
+        METHOD_REQUIREMENT: said.description,
+        COSTS_REQUIREMENT: said.figures,
+    }
     return [name for name in phase.card_required if not there.get(name)]
 
 
-def upload_sender(
+def make_upload_sender(
     by: User | None, upload: uploads.UploadedRunFile, team: Team | None
 ) -> UploadSender | None:
     """Return the sender of a run, whose uploads are limited together. If ``team`` is
@@ -194,7 +199,9 @@ def read_metadata_file(
     upload: uploads.UploadedRunFile, task_type: TaskType, sender: UploadSender | None
 ) -> RunMetadata:
     try:
-        with read_upload(METADATA_READER, upload.path, {}, owner=sender) as done:
+        with read_upload(
+            METADATA_READING_FUNCTION, upload.path, {}, owner=sender
+        ) as done:
             said: dict[str, Any] = done.result
     except UploadUnreadable as reason:
         raise ValidationError({"metadata": str(reason)}) from reason
@@ -211,7 +218,9 @@ def read_metadata_file(
     return _build_metadata(task_type, said, card)
 
 
-def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> RunMetadata:
+def build_metadata_from_header(
+    task_type: TaskType, said: Mapping[str, Any]
+) -> RunMetadata:
     """Return the description of a run that the header of the run contains. Invalid
     values in the header are ignored, since scores do not depend on the description.
     """
@@ -223,7 +232,7 @@ def metadata_of_header(task_type: TaskType, said: Mapping[str, Any]) -> RunMetad
 def _build_metadata(
     task_type: TaskType, said: Mapping[str, Any], card: Mapping[str, str]
 ) -> RunMetadata:
-    description = plain_text.plain_paragraphs(said["description"])[
+    description = plain_text.clean_multiline_text(said["description"])[
         : plain_text.MAX_DESCRIPTION_LENGTH
     ].rstrip()
     figures = _keep_valid_values(
@@ -243,17 +252,17 @@ def _keep_valid_values(
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunFindings:
+class RunCheckResult:
     problems: list[Problem] = field(default_factory=list)
     is_read: bool = True
     about: RunMetadata = field(default_factory=RunMetadata)
 
     @property
     def errors(self) -> list[Problem]:
-        return fatal(self.problems)
+        return select_fatal_problems(self.problems)
 
 
-def read_run_findings(
+def check_run_in_sandbox(
     upload: uploads.UploadedRunFile,
     *,
     task_type: TaskType,
@@ -261,32 +270,36 @@ def read_run_findings(
     reading: int,
     options: Options,
     sender: UploadSender | None,
-) -> RunFindings:
+) -> RunCheckResult:
     given = {
         "task_type": task_type.reference,
-        "options": task_type.checked_options(options),
+        "options": task_type.validate_options(options),
         "filename": upload.filename,
         "reading": reading,
         "max_bytes": settings.CHECK_MAX_MB << 20,
     }
     try:
         with read_upload(
-            f"{READING_MODULE}:check", upload.path, given, owner=sender, shared=index
+            f"{RUN_READING_MODULE}:check",
+            upload.path,
+            given,
+            owner=sender,
+            shared=index,
         ) as done:
             found = done.result
-            about = metadata_of_header(task_type, found["about"])
-            return RunFindings(
-                problems=from_values(found["problems"]),
+            about = build_metadata_from_header(task_type, found["about"])
+            return RunCheckResult(
+                problems=convert_dicts_to_problems(found["problems"]),
                 is_read=found["is_read"],
                 about=about,
             )
     except UploadUnreadable as reason:
-        return RunFindings(
+        return RunCheckResult(
             problems=[Problem(file=upload.filename, message=str(reason))]
         )
 
 
-def checked_later_notice(*, is_busy: bool = False) -> Problem:
+def make_checked_later_notice(*, is_busy: bool = False) -> Problem:
     if is_busy:
         message = _(
             "all readers of files were busy: the run is accepted, and checked in its "
@@ -299,12 +312,13 @@ def checked_later_notice(*, is_busy: bool = False) -> Problem:
             "costs nothing either"
         )
     return Problem(
-        message=message % {"minutes": REPLACE_MINUTES, "limit": settings.CHECK_MAX_MB},
+        message=message
+        % {"minutes": MINUTES_TO_REPLACE_REFUSED_RUN, "limit": settings.CHECK_MAX_MB},
         fatal=False,
     )
 
 
-def warnings_as_dicts(
+def format_warnings_as_dicts(
     problems: Sequence[Problem], more: int
 ) -> list[dict[str, str | int | bool | None]]:
     told = [problem.as_dict() for problem in problems]
@@ -315,7 +329,7 @@ def warnings_as_dicts(
     return told
 
 
-MAX_SYSTEM_CHARACTERS = 80
+MAX_SYSTEM_NAME_CHARACTERS = 80
 MAX_IDEMPOTENCY_KEY_LENGTH = 100
 TEAM_RUN_KINDS = (Submission.Kind.PRIMARY.value, Submission.Kind.CONTRASTIVE.value)
 
@@ -337,31 +351,34 @@ def validate_run_details(
     idempotency_key: str = "",
     seeds_of: str = "",
 ) -> RunDetails:
-    name, text = plain_text.one_line(system), plain_text.plain_paragraphs(description)
-    group = plain_text.one_line(seeds_of)
+    name, text = (
+        plain_text.clean_single_line_text(system),
+        plain_text.clean_multiline_text(description),
+    )
+    group = plain_text.clean_single_line_text(seeds_of)
     run_details = RunDetails(name, text, kind, idempotency_key.strip(), group)
     faults = {}
     if not run_details.system:
         faults["system"] = _("give the system a name")
     message = _("the name has %(found)s characters; at most %(most)s are allowed")
-    if fault := plain_text.length_error(
-        run_details.system, MAX_SYSTEM_CHARACTERS, message
+    if fault := plain_text.find_length_error(
+        run_details.system, MAX_SYSTEM_NAME_CHARACTERS, message
     ):
         faults["system"] = fault
-    if fault := plain_text.length_error(
-        run_details.seeds_of, MAX_SYSTEM_CHARACTERS, message
+    if fault := plain_text.find_length_error(
+        run_details.seeds_of, MAX_SYSTEM_NAME_CHARACTERS, message
     ):
         faults["seeds_of"] = fault
     message = _(
         "the description has %(found)s characters; at most %(most)s are allowed"
     )
-    if fault := plain_text.length_error(
+    if fault := plain_text.find_length_error(
         run_details.description, plain_text.MAX_DESCRIPTION_LENGTH, message
     ):
         faults["description"] = fault
     if kind not in TEAM_RUN_KINDS:
         named = {
-            "found": plain_text.plain_text(kind)[:40],
+            "found": plain_text.remove_control_characters(kind)[:40],
             "names": ", ".join(TEAM_RUN_KINDS),
         }
         faults["kind"] = _("“%(found)s” is not one of %(names)s") % named
@@ -378,7 +395,7 @@ def validate_run_details(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamMeasure(AskedField):
+class TeamReportedMeasure(TranslatedFormField):
     """A number that teams can report for a run, such as the run time. ``highest`` is
     the largest plausible value, in the unit that ``unit`` names.
     """
@@ -394,7 +411,7 @@ class TeamMeasure(AskedField):
 
 _CENTURY_SECONDS = 100 * 365.25 * 24 * 3600
 COST_MEASURES = (
-    TeamMeasure(
+    TeamReportedMeasure(
         name="wall_seconds",
         english=gettext_noop("Wall time"),
         unit="s",
@@ -403,21 +420,21 @@ COST_MEASURES = (
             "Seconds from the start of the system to its last answer, on the whole split."
         ),
     ),
-    TeamMeasure(
+    TeamReportedMeasure(
         name="cpu_seconds",
         english=gettext_noop("CPU time"),
         unit="s",
         highest=1000 * _CENTURY_SECONDS,
         asks=gettext_noop("Seconds, over all cores."),
     ),
-    TeamMeasure(
+    TeamReportedMeasure(
         name="memory_mib",
         english=gettext_noop("Peak memory"),
         unit="MiB",
         highest=2.0**40,
         asks=gettext_noop("Mebibytes, at the highest, without the memory of GPUs."),
     ),
-    TeamMeasure(
+    TeamReportedMeasure(
         name="gpu_seconds",
         english=gettext_noop("GPU time"),
         unit="s",
@@ -426,7 +443,7 @@ COST_MEASURES = (
             "Seconds, over all GPUs; say in the description which they are."
         ),
     ),
-    TeamMeasure(
+    TeamReportedMeasure(
         name="tokens",
         english=gettext_noop("Tokens"),
         unit="tokens",
@@ -435,7 +452,7 @@ COST_MEASURES = (
             "Tokens that language models read and wrote, on the whole split."
         ),
     ),
-    TeamMeasure(
+    TeamReportedMeasure(
         name="cost_usd",
         english=gettext_noop("Money"),
         unit="USD",
@@ -443,8 +460,8 @@ COST_MEASURES = (
         asks=gettext_noop("US dollars paid for services, on the whole split."),
     ),
 )
-SELF_COMPUTED_SCORES = {
-    "mauve": TeamMeasure(
+TEAM_COMPUTED_SCORES = {
+    "mauve": TeamReportedMeasure(
         name="mauve",
         english="MAUVE",
         unit="",
@@ -456,14 +473,14 @@ SELF_COMPUTED_SCORES = {
     ),
 }
 TEAM_MEASURES_BY_NAME = {
-    cost.name: cost for cost in (*COST_MEASURES, *SELF_COMPUTED_SCORES.values())
+    cost.name: cost for cost in (*COST_MEASURES, *TEAM_COMPUTED_SCORES.values())
 }
 
 
-def reported_measures_for(task_type: TaskType) -> tuple[TeamMeasure, ...]:
+def list_team_measures_for(task_type: TaskType) -> tuple[TeamReportedMeasure, ...]:
     return (
         *COST_MEASURES,
-        *(SELF_COMPUTED_SCORES[name] for name in task_type.team_scores),
+        *(TEAM_COMPUTED_SCORES[name] for name in task_type.team_scores),
     )
 
 
@@ -473,7 +490,7 @@ def validate_team_figures(
     """Return the reported numbers of a run by name, without empty values. Raises
     ValidationError, which describes every invalid value.
     """
-    known = {measure.name: measure for measure in reported_measures_for(task_type)}
+    known = {measure.name: measure for measure in list_team_measures_for(task_type)}
     found: dict[str, float] = {}
     faults: dict[str, str] = {}
     for name, value in given.items():

@@ -16,15 +16,15 @@ from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from citeboard.core.commits import after_commit
-from citeboard.core.confined.turns import PoolFull
+from citeboard.core.commits import call_after_commit
+from citeboard.core.confined.turns import SandboxPoolFull
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.teams.models import Team, User
-from tasks.gold.gold_files import cached_index_path
+from tasks.gold.gold_files import get_cached_index_path
 from tasks.jobs.leases import (
     create_check_job,
     create_scoring_jobs,
-    waits_for_administrator,
+    make_admin_wait_subquery,
 )
 from tasks.models import (
     ExtraTries,
@@ -36,7 +36,7 @@ from tasks.models import (
     Submission,
     Task,
 )
-from tasks.registration.entries import lock_entry, terms_to_accept
+from tasks.registration.entries import find_terms_to_accept, lock_approved_entry
 from tasks.submissions import (
     reading,
     refusals,
@@ -46,17 +46,17 @@ from tasks.submissions import (
     team_storage,
 )
 from tasks.submissions.alike import mark_runs_with_same_file
-from tasks.submissions.looks import check_lookalike_name
-from tasks.submissions.refusals import CardIncomplete, RunRejected
+from tasks.submissions.looks import refuse_lookalike_system_name
+from tasks.submissions.refusals import RunCardIncomplete, RunRejected
 from tasks.submissions.uploads import (
     StoredRunFile,
     UploadedRunFile,
+    compute_sha256_of_file,
     delete_stored_run_file,
-    sha256_of_file,
     store_run_file,
 )
 from tasks.types import Problem, TaskType
-from tasks.types.problems import capped
+from tasks.types.problems import select_problems_to_list
 
 
 def check_run(
@@ -66,16 +66,16 @@ def check_run(
     by: User | None = None,
     said: run_card.RunMetadata | None = None,
     metadata: UploadedRunFile | None = None,
-) -> run_card.RunFindings:
+) -> run_card.RunCheckResult:
     said = said or run_card.RunMetadata()
     if metadata is not None:
-        sender = run_card.upload_sender(by, upload, None)
+        sender = run_card.make_upload_sender(by, upload, None)
         said = said.before(
             run_card.read_metadata_file(metadata, phase.task.task_type, sender)
         )
-    found = read_findings(phase, upload, by)
+    found = check_run_for_phase(phase, upload, by)
     lacking = run_card.warn_of_missing_fields(phase, said.before(found.about))
-    later = [] if found.is_read else [run_card.checked_later_notice()]
+    later = [] if found.is_read else [run_card.make_checked_later_notice()]
     return replace(found, problems=[*found.problems, *lacking, *later])
 
 
@@ -113,7 +113,7 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     """Check a run, and store and queue the run if it can be scored. A refused run does
     not use up a try.
     """
-    run_acts.check_run_priority(phase, kind, priority)
+    run_acts.validate_run_priority(phase, kind, priority)
     details = run_card.validate_run_details(
         system=system,
         description=description,
@@ -125,17 +125,19 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
     said = validate_run_metadata(
         kind_of_task, description=details.description, card=card or {}, figures=figures
     )
-    sha256 = sha256_of_file(upload.path)
+    sha256 = compute_sha256_of_file(upload.path)
     if before := _find_run_by_key(phase, team, details, sha256):
         return before
-    check_lookalike_name(phase.task.season, team, details.system)
-    seeds.check_seed_declaration(phase, team, details.seeds_of)
+    refuse_lookalike_system_name(phase.task.season, team, details.system)
+    seeds.validate_seed_declaration(phase, team, details.seeds_of)
     # Dates and limits are checked before the file is read, and again under the lock.
-    check_phase_entry(phase, team, timezone.now(), upload.begun_at, upload.size)
+    require_phase_accepts_run_of_team(
+        phase, team, timezone.now(), upload.begun_at, upload.size
+    )
     require_accepted_terms(phase.task.season, user)
     unread = None
     try:
-        sender = run_card.upload_sender(user, upload, team)
+        sender = run_card.make_upload_sender(user, upload, team)
         about = (
             run_card.read_metadata_file(metadata, kind_of_task, sender)
             if metadata
@@ -143,27 +145,32 @@ def submit_run(  # noqa: PLR0913  (each is a field of the form)
         )
         found = _require_readable_run(phase, upload, user, team)
         said = said.before(about).before(found.about)
-    except PoolFull:
-        found, unread = findings_of_unread_run(), late_reading_facts(metadata)
+    except SandboxPoolFull:
+        found, unread = (
+            make_findings_of_unread_run(),
+            make_late_reading_fields(metadata),
+        )
     with (
         store_run_file(upload, sha256, is_checked=found.is_read) as stored,
         transaction.atomic(),
     ):
-        lock_entry(phase, team)
+        lock_approved_entry(phase, team)
         if before := _find_run_by_key(phase, team, details, sha256):
             delete_stored_run_file(stored.file)
             return before
         now = timezone.now()
         phase = Phase.objects.select_related("task__season").get(pk=phase.pk)
-        seeds.check_seed_declaration(phase, team, details.seeds_of)
-        facts = check_phase_entry(phase, team, now, upload.begun_at, upload.size)
+        seeds.validate_seed_declaration(phase, team, details.seeds_of)
+        facts = require_phase_accepts_run_of_team(
+            phase, team, now, upload.begun_at, upload.size
+        )
         if unread is None:
-            run_card.require_card_fields(phase, said)
+            run_card.require_fields_of_phase(phase, said)
         found = replace(
             found,
             problems=[
                 *warnings,
-                *warn_of_same_file(phase, team, sha256),
+                *make_same_file_warnings(phase, team, sha256),
                 *found.problems,
             ],
         )
@@ -179,7 +186,7 @@ def submit_baseline(
     details = run_card.RunDetails(
         system=system, description=description, kind=Submission.Kind.BASELINE
     )
-    sha256 = sha256_of_file(upload.path)
+    sha256 = compute_sha256_of_file(upload.path)
     found = _require_readable_run(phase, upload, None, None)
     with (
         store_run_file(upload, sha256, is_checked=found.is_read) as stored,
@@ -214,7 +221,7 @@ def submit_earlier_run(
         kind=Submission.Kind.PRIMARY,
         idempotency_key=idempotency_key,
     )
-    sha256 = sha256_of_file(upload.path)
+    sha256 = compute_sha256_of_file(upload.path)
     found = _require_readable_run(phase, upload, by, None)
     said = run_card.RunMetadata().before(found.about)
     with (
@@ -222,7 +229,7 @@ def submit_earlier_run(
         transaction.atomic(),
     ):
         team = enter()
-        lock_entry(phase, team)
+        lock_approved_entry(phase, team)
         before = Submission.objects.filter(phase=phase, team=team, sha256=sha256)
         if present := before.order_by("pk").first():
             delete_stored_run_file(stored.file)
@@ -248,14 +255,14 @@ def submit_dated_run(
 
     ``facts`` contains the time of submission and further fields of the submission.
     """
-    sha256 = sha256_of_file(upload.path)
+    sha256 = compute_sha256_of_file(upload.path)
     found = _require_readable_run(phase, upload, by, None)
     said = (said or run_card.RunMetadata()).before(found.about)
     with (
         store_run_file(upload, sha256, is_checked=found.is_read) as stored,
         transaction.atomic(),
     ):
-        lock_entry(phase, team)
+        lock_approved_entry(phase, team)
         if before := _find_run_by_key(phase, team, details, sha256):
             delete_stored_run_file(stored.file)
             return before
@@ -264,41 +271,41 @@ def submit_dated_run(
         )
 
 
-def read_findings(
+def check_run_for_phase(
     phase: Phase, upload: UploadedRunFile, by: User | None, team: Team | None = None
-) -> run_card.RunFindings:
-    task, gold = phase.task, _current_gold(phase)
-    index = cached_index_path(gold)
+) -> run_card.RunCheckResult:
+    task, gold = phase.task, _get_current_gold_or_refuse(phase)
+    index = get_cached_index_path(gold)
     facts: dict[str, Any] = {
         "reading": gold.reading_version,
         "options": task.options,
-        "sender": run_card.upload_sender(by, upload, team),
+        "sender": run_card.make_upload_sender(by, upload, team),
     }
-    return run_card.read_run_findings(
+    return run_card.check_run_in_sandbox(
         upload, task_type=task.task_type, index=index, **facts
     )
 
 
-def _current_gold(phase: Phase) -> Gold:
+def _get_current_gold_or_refuse(phase: Phase) -> Gold:
     gold = Gold.objects.current(phase)
     if gold is None:
         message = _(
             "%(phase)s of %(task)s has no gold yet, so that no run can be checked"
         )
-        raise refusals.RunNotAccepted(message % {"phase": phase, "task": phase.task})
+        raise refusals.RunRefused(message % {"phase": phase, "task": phase.task})
     return gold
 
 
 def _require_readable_run(
     phase: Phase, upload: UploadedRunFile, by: User | None, team: Team | None
-) -> run_card.RunFindings:
-    found = read_findings(phase, upload, by, team)
+) -> run_card.RunCheckResult:
+    found = check_run_for_phase(phase, upload, by, team)
     if found.errors:
         raise refusals.RunRejected.of(found.problems)
     return found
 
 
-def check_phase_entry(
+def require_phase_accepts_run_of_team(
     phase: Phase,
     team: Team,
     at: dt.datetime,
@@ -309,17 +316,20 @@ def check_phase_entry(
     submission, such as ``is_late``. ``begun`` is the time when the upload started,
     which must be before the deadline.
     """
-    check_registered(phase.task.season, team)
+    require_registered_team(phase.task.season, team)
     begun = min(begun or at, at)
     replaced = (
-        replaceable_runs(phase, team, begun).first() if phase.is_late(begun) else None
+        list_replaceable_runs(phase, team, begun).first()
+        if phase.is_late(begun)
+        else None
     )
-    if replaced is None and not phase.takes_upload(at, begun):
-        raise refusals.PhaseClosed(phase.opens, phase.closes, begun)
+    if replaced is None and not phase.accepts_upload(at, begun):
+        raise refusals.PhaseNotOpen(phase.opens, phase.closes, begun)
     require_remaining_try(phase, team, at)
-    if not team_storage.has_room_for(team, size):
+    if not team_storage.has_storage_room_for(team, size):
         raise refusals.TeamStorageExceeded(
-            team_storage.storage_used_bytes(team), team_storage.max_storage_bytes()
+            team_storage.compute_used_storage_bytes(team),
+            team_storage.get_max_storage_bytes(),
         )
     return {
         "begun_at": begun,
@@ -328,22 +338,22 @@ def check_phase_entry(
     }
 
 
-def replaceable_runs(
+def list_replaceable_runs(
     phase: Phase, team: Team, begun: dt.datetime
 ) -> QuerySet[Submission]:
     runs = Submission.objects.filter(phase=phase, team=team, replace_until__gt=begun)
     return runs.order_by("replace_until", "pk")
 
 
-def check_registered(season: Season, team: Team) -> None:
+def require_registered_team(season: Season, team: Team) -> None:
     if not Registration.objects.filter(
         season=season, team=team, is_approved=True
     ).exists():
-        raise refusals.NotRegistered.of(team, season)
+        raise refusals.TeamNotRegistered.of(team, season)
 
 
 def require_accepted_terms(season: Season, user: User | None) -> None:
-    terms = terms_to_accept(season, user) if user else None
+    terms = find_terms_to_accept(season, user) if user else None
     if terms is not None:
         raise refusals.TermsNotAccepted(season, terms.number)
 
@@ -360,7 +370,7 @@ def _find_run_by_key(
         message = _(
             "the key came with another file before, as run %(number)s; a new run needs a new key"
         )
-        raise refusals.RunUnusable(message % {"number": first.number})
+        raise refusals.RunUploadUnusable(message % {"number": first.number})
     return first
 
 
@@ -368,14 +378,14 @@ def find_counted_duplicate(
     phase: Phase, team: Team, upload: UploadedRunFile
 ) -> Submission | None:
     return (
-        runs_using_tries(phase, team)
-        .filter(sha256=sha256_of_file(upload.path))
+        list_runs_using_tries(phase, team)
+        .filter(sha256=compute_sha256_of_file(upload.path))
         .order_by("number")
         .first()
     )
 
 
-def warn_of_same_file(phase: Phase, team: Team, sha256: str) -> list[Problem]:
+def make_same_file_warnings(phase: Phase, team: Team, sha256: str) -> list[Problem]:
     before = (
         Submission.objects.filter(phase=phase, team=team, sha256=sha256)
         .order_by("number")
@@ -395,7 +405,7 @@ def create_and_queue_run(
     phase: Phase,
     stored: StoredRunFile,
     details: run_card.RunDetails,
-    found: run_card.RunFindings,
+    found: run_card.RunCheckResult,
     said: run_card.RunMetadata,
     place: int | None = None,
     unread: dict[str, Any] | None = None,
@@ -419,7 +429,9 @@ def create_and_queue_run(
         number=last + 1,
         description=said.description,
         card=dict(said.card),
-        warnings=run_card.warnings_as_dicts(*capped(found.problems)),
+        warnings=run_card.format_warnings_as_dicts(
+            *select_problems_to_list(found.problems)
+        ),
         status=Submission.Status.QUEUED
         if stored.is_checked
         else Submission.Status.CHECKING,
@@ -427,20 +439,20 @@ def create_and_queue_run(
         **facts,
     )
     run_card.store_team_figures(submission, said.figures)
-    after_commit(mark_runs_with_same_file, submission)
+    call_after_commit(mark_runs_with_same_file, submission)
     if replaced is not None:
         Submission.objects.filter(pk=replaced.pk).update(replace_until=None)
     if unread is not None:
         LateReading.objects.create(submission=submission, **unread)
     if stored.is_checked:
-        create_scoring_jobs(submission, _current_gold(phase))
+        create_scoring_jobs(submission, _get_current_gold_or_refuse(phase))
     else:
-        create_check_job(submission, _current_gold(phase))
+        create_check_job(submission, _get_current_gold_or_refuse(phase))
     if (
-        phase.counting == Phase.Counting.PRIORITY
+        phase.counting == Phase.CountedRunsRule.PRIORITY
         and submission.kind == Submission.Kind.PRIMARY
     ):
-        run_acts.insert_in_priority_order(submission, place)
+        run_acts.insert_run_in_priority_order(submission, place)
     return submission
 
 
@@ -463,12 +475,14 @@ class RunQuota:
         )
 
 
-def remaining_quota(
+def compute_remaining_quota(
     phase: Phase, team: Team, at: dt.datetime | None = None
 ) -> RunQuota:
-    begins, ends = local_day_bounds(at or timezone.now(), phase.zone)
-    phases = list(Phase.objects.on_gold_of(phase)) if phase.shares_tries else [phase]
-    counted = [runs_using_tries(phase, team) for phase in phases]
+    begins, ends = compute_local_day_bounds(at or timezone.now(), phase.zone)
+    phases = (
+        list(Phase.objects.sharing_gold_with(phase)) if phase.shares_tries else [phase]
+    )
+    counted = [list_runs_using_tries(phase, team) for phase in phases]
 
     def count_tries_spent(runs: QuerySet[Submission], limit: int) -> int:
         """Return the number of tries that ``runs`` used up.
@@ -478,7 +492,7 @@ def remaining_quota(
         end.
         """
         waiting = runs.filter(
-            waits_for_administrator(), status=Submission.Status.WAITING
+            make_admin_wait_subquery(), status=Submission.Status.WAITING
         )
         return runs.count() - min(waiting.count(), limit)
 
@@ -513,7 +527,7 @@ def remaining_quota(
     )
 
 
-def runs_using_tries(phase: Phase, team: Team) -> QuerySet[Submission]:
+def list_runs_using_tries(phase: Phase, team: Team) -> QuerySet[Submission]:
     """Return the team's runs that used up a try. The first run that failed at a time or
     memory limit uses up no try.
     """
@@ -526,26 +540,28 @@ def runs_using_tries(phase: Phase, team: Team) -> QuerySet[Submission]:
 
 
 def require_remaining_try(phase: Phase, team: Team, at: dt.datetime) -> None:
-    now = remaining_quota(phase, team, at)
+    now = compute_remaining_quota(phase, team, at)
     if now.left == 0:
-        raise refusals.QuotaExceeded(left=0, renews_at=now.renews_at)
+        raise refusals.RunQuotaExceeded(left=0, renews_at=now.renews_at)
 
 
-def local_day_bounds(
+def compute_local_day_bounds(
     at: dt.datetime, zone: ZoneInfo
 ) -> tuple[dt.datetime, dt.datetime]:
     date = at.astimezone(zone).date()
-    return local_midnight(date, zone), local_midnight(date + dt.timedelta(days=1), zone)
+    return compute_local_midnight(date, zone), compute_local_midnight(
+        date + dt.timedelta(days=1), zone
+    )
 
 
-def local_midnight(date: dt.date, zone: ZoneInfo) -> dt.datetime:
+def compute_local_midnight(date: dt.date, zone: ZoneInfo) -> dt.datetime:
     return dt.datetime.combine(date, dt.time(), zone).astimezone(dt.UTC)
 
 
-HEADER_READER = f"{run_card.READING_MODULE}:header"
+HEADER_READING_FUNCTION = f"{run_card.RUN_READING_MODULE}:header"
 
 
-def late_reading_facts(
+def make_late_reading_fields(
     metadata: UploadedRunFile | None, *, is_named: bool = True
 ) -> dict[str, Any]:
     """Return the uploaded `ir_metadata` file as data for a later reading. ``is_named``
@@ -563,9 +579,9 @@ def late_reading_facts(
     }
 
 
-def findings_of_unread_run() -> run_card.RunFindings:
-    return run_card.RunFindings(
-        problems=[run_card.checked_later_notice(is_busy=True)], is_read=False
+def make_findings_of_unread_run() -> run_card.RunCheckResult:
+    return run_card.RunCheckResult(
+        problems=[run_card.make_checked_later_notice(is_busy=True)], is_read=False
     )
 
 
@@ -593,18 +609,18 @@ def read_late_metadata(
                 run_card.read_metadata_file(upload, phase.task.task_type, None)
             )
         with read_upload(
-            HEADER_READER, run, {"filename": submission.filename}, owner=None
+            HEADER_READING_FUNCTION, run, {"filename": submission.filename}, owner=None
         ) as done:
             said = said.before(
-                run_card.metadata_of_header(phase.task.task_type, done.result)
+                run_card.build_metadata_from_header(phase.task.task_type, done.result)
             )
         if submission.team_id:
-            run_card.require_card_fields(phase, said)
+            run_card.require_fields_of_phase(phase, said)
     except ValidationError as faults:
         raise RunRejected(
             [Problem(message=words) for words in faults.messages]
         ) from faults
-    except (CardIncomplete, UploadUnreadable) as reason:
+    except (RunCardIncomplete, UploadUnreadable) as reason:
         raise RunRejected([Problem(message=str(reason))]) from reason
     return partial(_store_late_metadata, submission, said, late)
 

@@ -12,30 +12,32 @@ from citeboard.core import storage
 from citeboard.teams.models import Team
 from tasks.models import Submission
 
-#: Files in the folder KEPT can be submitted within KEPT_SECONDS.
-#: Files in the folder KEPT that are not runs are removed after KEPT_SECONDS.
-KEPT, KEPT_SECONDS = "kept", 3_600
+#: Files in the folder TEMPORARY_UPLOADS_FOLDER can be submitted within TEMPORARY_UPLOADS_LIFETIME_SECONDS.
+#: Files in TEMPORARY_UPLOADS_FOLDER that are not runs are removed after TEMPORARY_UPLOADS_LIFETIME_SECONDS.
+TEMPORARY_UPLOADS_FOLDER, TEMPORARY_UPLOADS_LIFETIME_SECONDS = "kept", 3_600
 
 
-def kept_files_folder(team: Team) -> str:
-    return f"{KEPT}/{team.pk}"
+def get_temporary_uploads_folder(team: Team) -> str:
+    return f"{TEMPORARY_UPLOADS_FOLDER}/{team.pk}"
 
 
-def storage_used_bytes(team: Team) -> int:
+def compute_used_storage_bytes(team: Team) -> int:
     runs = Submission.objects.filter(team=team).exclude(file="").order_by()
     files = runs.values("file", "size").distinct()
-    since = timezone.now() - dt.timedelta(seconds=KEPT_SECONDS)
+    since = timezone.now() - dt.timedelta(seconds=TEMPORARY_UPLOADS_LIFETIME_SECONDS)
     kept = (
         entry.size
-        for entry in storage.runs.entries(kept_files_folder(team))
+        for entry in storage.run_file_storage.entries(
+            get_temporary_uploads_folder(team)
+        )
         if entry.modified > since
     )
     return (files.aggregate(all=Sum("size"))["all"] or 0) + sum(kept)
 
 
-def max_storage_bytes() -> int:
+def get_max_storage_bytes() -> int:
     return settings.TEAM_STORAGE_MB << 20
 
 
-def has_room_for(team: Team, size: int) -> bool:
-    return storage_used_bytes(team) + size <= max_storage_bytes()
+def has_storage_room_for(team: Team, size: int) -> bool:
+    return compute_used_storage_bytes(team) + size <= get_max_storage_bytes()

@@ -41,7 +41,7 @@ MAX_FILE_NAME_BYTES = 100
 MAX_SUFFIX_BYTES = 12
 
 
-class UploadTooLarge(refusals.Refused):
+class UploadTooLarge(refusals.ActionRefused):
     status = 413
 
     def __init__(self, limit: int) -> None:
@@ -61,14 +61,14 @@ class UploadedRunFile:
     network: str = ""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "filename", safe_filename(self.filename))
+        object.__setattr__(self, "filename", make_safe_filename(self.filename))
 
     @property
     def size(self) -> int:
         return self.path.stat().st_size
 
 
-def safe_filename(name: str) -> str:
+def make_safe_filename(name: str) -> str:
     name = unicodedata.normalize("NFC", re.split(r"[/\\]", name)[-1])
     name = re.sub(r"[^\w.()+,= -]", "_", name).strip(" .")
     stem, dot, suffix = name.rpartition(".")
@@ -105,19 +105,19 @@ class DiskUploadHandler(TemporaryFileUploadHandler):
         self.begun.append(self.file)
         self.file.begun_at = getattr(self.request, "begun_at", None)  # type: ignore[attr-defined]
         if self.request is not None:
-            self.file.network = client_network_of(self.request)  # type: ignore[attr-defined]
+            self.file.network = get_client_network(self.request)  # type: ignore[attr-defined]
             self.file.account = getattr(getattr(self.request, "user", None), "pk", None)  # type: ignore[attr-defined]
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
         self.arrived += len(raw_data)
-        if self.arrived <= max_upload_bytes():
+        if self.arrived <= get_max_upload_bytes():
             self.file.write(raw_data)
         elif self.file.tell():
             self.file.seek(0)
             self.file.truncate()
 
 
-def client_network_of(request: HttpRequest) -> str:
+def get_client_network(request: HttpRequest) -> str:
     try:
         address = ip_address(BaseThrottle().get_ident(Request(request)))
     except ValueError:
@@ -132,13 +132,16 @@ def receive_upload(file: UploadedFile[Any]) -> Iterator[UploadedRunFile]:
     """
     account = getattr(file, "account", None) or getattr(file, "network", "")
     megabytes = (file.size or 0) / MEGABYTE
-    with upload_queue().turn(str(account), megabytes), _receive_file(file) as upload:
+    with (
+        get_upload_queue().turn(str(account), megabytes),
+        _receive_file(file) as upload,
+    ):
         yield upload
 
 
 @contextmanager
 def _receive_file(file: UploadedFile[Any]) -> Iterator[UploadedRunFile]:
-    limit = max_upload_bytes()
+    limit = get_max_upload_bytes()
     if (file.size or 0) > limit:
         raise UploadTooLarge(limit)
     name, network = file.name or "run", getattr(file, "network", "")
@@ -162,19 +165,19 @@ def receive_optional_upload(
 
 
 @cache
-def upload_queue() -> UploadQueue:
+def get_upload_queue() -> UploadQueue:
     processors = len(os.sched_getaffinity(0)) // settings.WEB_WORKERS
     return UploadQueue(max(1, min(settings.CHECKS, processors)))
 
 
-def max_upload_bytes() -> int:
+def get_max_upload_bytes() -> int:
     return int(settings.UPLOAD_MAX_MB) << 20
 
 
-#: A file without a run is removed if it has not changed for MIN_AGE_FOR_REMOVAL.
-MIN_AGE_FOR_REMOVAL = dt.timedelta(hours=1)
+#: A file without a run is removed if it has not changed for MIN_FILE_AGE_FOR_REMOVAL.
+MIN_FILE_AGE_FOR_REMOVAL = dt.timedelta(hours=1)
 #: A run's folder is named by the first two characters of the run's checksum.
-CHECKSUM_FOLDERS = [f"{number:02x}" for number in range(256)]
+CHECKSUM_FOLDER_NAMES = [f"{number:02x}" for number in range(256)]
 
 log = logging.getLogger(__name__)
 
@@ -183,13 +186,16 @@ def remove_abandoned_files(now: dt.datetime | None = None) -> int:
     """Remove incomplete uploads, and stored files without a run in one random folder
     and in the folder of repaired files.
     """
-    folders = (random.choice(CHECKSUM_FOLDERS), team_storage.KEPT)  # noqa: S311
+    folders = (
+        random.choice(CHECKSUM_FOLDER_NAMES),  # noqa: S311
+        team_storage.TEMPORARY_UPLOADS_FOLDER,
+    )
     removed = remove_incomplete_uploads(now)
     return removed + sum(remove_unreferenced_runs(folder, now) for folder in folders)
 
 
 def remove_incomplete_uploads(now: dt.datetime | None = None) -> int:
-    before = ((now or timezone.now()) - MIN_AGE_FOR_REMOVAL).timestamp()
+    before = ((now or timezone.now()) - MIN_FILE_AGE_FOR_REMOVAL).timestamp()
     removed = 0
     for path in Path(settings.FILE_UPLOAD_TEMP_DIR).iterdir():
         # An upload may end during the check, and its file then disappears.
@@ -203,15 +209,17 @@ def remove_incomplete_uploads(now: dt.datetime | None = None) -> int:
 
 
 def remove_unreferenced_runs(folder: str, now: dt.datetime | None = None) -> int:
-    before = (now or timezone.now()) - MIN_AGE_FOR_REMOVAL
+    before = (now or timezone.now()) - MIN_FILE_AGE_FOR_REMOVAL
     old = [
-        entry.name for entry in storage.runs.entries(folder) if entry.modified < before
+        entry.name
+        for entry in storage.run_file_storage.entries(folder)
+        if entry.modified < before
     ]
     # Runs are queried after listing files, so a new run's file is not removed.
     named = set(Submission.objects.filter(file__in=old).values_list("file", flat=True))
     unnamed = [name for name in old if name not in named]
     for name in unnamed:
-        storage.runs.delete(name)
+        storage.run_file_storage.delete(name)
     if unnamed:
         log.info("Removed %s stored runs that no submission names", len(unnamed))
     return len(unnamed)
@@ -226,7 +234,7 @@ class StoredRunFile:
     is_checked: bool
 
 
-def sha256_of_file(path: Path) -> str:
+def compute_sha256_of_file(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
@@ -240,7 +248,7 @@ def store_run_file(
     """
     name = f"{sha256[:2]}/{sha256}/{secrets.token_hex(4)}/{upload.filename}"
     with upload.path.open("rb") as content:
-        file = storage.runs.save(name, File(content))
+        file = storage.run_file_storage.save(name, File(content))
     try:
         yield StoredRunFile(file, upload.filename, sha256, upload.size, is_checked)
     except (OperationalError, InterfaceError):
@@ -252,6 +260,6 @@ def store_run_file(
 
 def delete_stored_run_file(file: str) -> None:
     try:
-        storage.runs.delete(file)
+        storage.run_file_storage.delete(file)
     except storage.StorageUnavailable as reason:
         log.warning("%s could not be removed: %s", file, reason)

@@ -12,24 +12,34 @@ from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tasks.types.files import (
-    READING_VERSION,
+    CURRENT_PARSING_RULES_VERSION,
     Files,
     InputFile,
-    reading_of,
-    shown_names,
+    get_reading_version,
+    join_shown_file_names,
 )
-from tasks.types.jsonlines import Record, is_records_file, read_records, well_formed
-from tasks.types.problems import InputRefused, Problem, Problems, refuse
+from tasks.types.jsonlines import (
+    JsonRecord,
+    is_records_file,
+    read_records,
+    replace_unpaired_surrogates,
+)
+from tasks.types.problems import (
+    InputRefused,
+    Problem,
+    ProblemList,
+    raise_if_any_problem_is_fatal,
+)
 from tasks.types.references import MetricRef
-from tasks.types.run_forms import RunForm, TrecForm
-from tasks.types.text import nfc
-from tasks.types.tokenizers import TOKENIZERS
-from tasks.types.trivial_runs import TrivialRuns
+from tasks.types.run_forms import RunFormatSignature, TrecExportFunctions
+from tasks.types.text import normalise_to_nfc
+from tasks.types.tokenizers import TOKENIZERS_BY_NAME
+from tasks.types.trivial_runs import TrivialRunFiles
 
 if TYPE_CHECKING:
-    from tasks.types.columns import Classes
-    from tasks.types.ledger import AskedItem
-    from tasks.types.views import View
+    from tasks.types.columns import ClassColumn
+    from tasks.types.ledger import ItemToJudge
+    from tasks.types.views import InstanceViewSettings
 
 
 #: An index names a split's instances and candidates and contains no gold answers.
@@ -43,7 +53,7 @@ Options = Mapping[str, str]
 CORRECTED, OFFICIAL = "corrected", "official"
 
 
-def is_official(rules: str) -> bool:
+def is_official_rule_set(rules: str) -> bool:
     """Return True if the rule set follows a paper or program. A rule set that follows a
     paper or program never changes.
     """
@@ -51,16 +61,16 @@ def is_official(rules: str) -> bool:
 
 
 #: The sign @ separates the rule set from the judge's name in `corrected@support-b`.
-OF_JUDGE = "@"
+JUDGE_SEPARATOR = "@"
 
 
-def base_rules(rules: str) -> str:
+def remove_judge_from_rule_set(rules: str) -> str:
     """Return the name of the rule set without the part from @ on, which names a judge.
 
-    >>> base_rules("corrected@support-b"), base_rules("corrected")
+    >>> remove_judge_from_rule_set("corrected@support-b"), remove_judge_from_rule_set("corrected")
     ('corrected', 'corrected')
     """
-    return rules.partition(OF_JUDGE)[0]
+    return rules.partition(JUDGE_SEPARATOR)[0]
 
 
 #: `_NEW_NAME_OF_OLD_RULES` maps names of rule sets before version 0.2.0 to present names.
@@ -83,7 +93,7 @@ class OptionRefused(ValueError):
     """
 
 
-ABOVE, BELOW = 1, -1
+ABOVE_DIAGONAL, BELOW_DIAGONAL = 1, -1
 
 
 @dataclass(frozen=True)
@@ -91,7 +101,7 @@ class ScatterPair:
     """Two metrics whose scatter plot a board shows.
 
     ``across`` is the metric of the plot's horizontal axis, and ``up`` is the metric of
-    its vertical axis. ``finds`` is `ABOVE` or `BELOW` if a paper reports that systems
+    its vertical axis. ``finds`` is `ABOVE_DIAGONAL` or `BELOW_DIAGONAL` if a paper reports that systems
     lie above or below the diagonal of this plot, otherwise 0.
     """
 
@@ -132,11 +142,11 @@ class Option:
     of_site: tuple[str, str] = ("", "")
 
     @classmethod
-    def switch(cls, name: str, summary: str) -> Option:
+    def yes_or_no(cls, name: str, summary: str) -> Option:
         """Return an option with the values `yes` and `no`, by default `no`."""
         return cls(name=name, default="no", summary=summary, choices=("no", "yes"))
 
-    def value_of(self, options: Options) -> str:
+    def get_value_or_default(self, options: Options) -> str:
         """Return the option's value or its default. An old prefix of the value, from an
         earlier version of Citeboard, is replaced by the present prefix.
         """
@@ -148,34 +158,34 @@ class Option:
 
 
 #: The value `package` makes the option `engine` use a third-party package.
-PACKAGE = "package"
+PACKAGE_ENGINE = "package"
 ENGINE = Option(
     name="engine",
     default="own",
     summary="What computes ROUGE and BERTScore: this program, or rouge-score and bert-score (same numbers).",
-    choices=("own", PACKAGE),
+    choices=("own", PACKAGE_ENGINE),
 )
 #: The value `own` makes `tokenizer` select each measure's default tokenizer.
 #: Only built-in tasks have the option `tokenizer`.
 #: A declared task, which a folder defines, sets the tokenizer in a rule set.
-OWN_TOKENIZER = "own"
+DEFAULT_TOKENIZER_VALUE = "own"
 TOKENIZER = Option(
     name="tokenizer",
-    default=OWN_TOKENIZER,
+    default=DEFAULT_TOKENIZER_VALUE,
     summary="What finds the words that measures of texts count, outside of the official rules: the measure's "
     "own, or a tokenizer of sacreBLEU.",
-    choices=(OWN_TOKENIZER, *TOKENIZERS),
+    choices=(DEFAULT_TOKENIZER_VALUE, *TOKENIZERS_BY_NAME),
 )
 
 
-#: `CUTOFFS` is the name of the option for additional cut-offs.
-CUTOFFS = "k"
-MAX_CUTS = 10
+#: `CUTOFFS_OPTION_NAME` is the name of the option for additional cut-offs.
+CUTOFFS_OPTION_NAME = "k"
+MAX_CUTOFFS = 10
 #: The option `accept` lists categories of faults of a run that are only warnings.
-ACCEPT = "accept"
+ACCEPT_OPTION_NAME = "accept"
 
 
-def cutoffs(
+def parse_cutoffs(
     options: Options, longest: int, besides: Sequence[int] = ()
 ) -> tuple[int, ...]:
     """Return the cut-offs (numbers of first candidates) that the options list, in
@@ -184,7 +194,7 @@ def cutoffs(
     The options may list no cut-offs if ``besides`` contains cut-offs. Raises
     OptionRefused.
     """
-    said = options.get(CUTOFFS, "")
+    said = options.get(CUTOFFS_OPTION_NAME, "")
     try:
         cuts = [int(text) for text in said.split(",") if text.strip()]
     except ValueError:
@@ -192,10 +202,12 @@ def cutoffs(
     if (
         min(cuts, default=int(not besides)) < 1
         or max(cuts, default=1) > longest
-        or len(set(cuts)) > MAX_CUTS
+        or len(set(cuts)) > MAX_CUTOFFS
     ):
-        expected = f"at most {MAX_CUTS} whole numbers from 1 to {longest}, such as 5,20"
-        raise OptionRefused(f"option {CUTOFFS}={said}: expected {expected}")
+        expected = (
+            f"at most {MAX_CUTOFFS} whole numbers from 1 to {longest}, such as 5,20"
+        )
+        raise OptionRefused(f"option {CUTOFFS_OPTION_NAME}={said}: expected {expected}")
     return tuple(sorted(set(cuts) - set(besides)))
 
 
@@ -208,28 +220,34 @@ UNIT = Option(
 )
 
 
-#: `InstanceNames` returns the instance name of each record in a file.
-#: `InstanceNames` returns None for a record that is not an instance.
-InstanceNames = Callable[[InputFile, Sequence[Record]], Iterable[str | None]]
+#: `InstanceNamesFunction` returns the instance name of each record in a file.
+#: `InstanceNamesFunction` returns None for a record that is not an instance.
+InstanceNamesFunction = Callable[
+    [InputFile, Sequence[JsonRecord]], Iterable[str | None]
+]
 
 
-def ids_or_places(file: InputFile, records: Sequence[Record]) -> Iterable[str | None]:
+def iterate_ids_or_positions(
+    file: InputFile, records: Sequence[JsonRecord]
+) -> Iterable[str | None]:
     return (record.id or str(record.item) for record in records)
 
 
-def ids_alone(file: InputFile, records: Sequence[Record]) -> Iterable[str | None]:
+def iterate_record_ids(
+    file: InputFile, records: Sequence[JsonRecord]
+) -> Iterable[str | None]:
     return (record.id for record in records)
 
 
-def unit_by_instance(
-    files: Files, field: str, names_of: InstanceNames
+def read_unit_of_each_instance(
+    files: Files, field: str, names_of: InstanceNamesFunction
 ) -> dict[str, str]:
     """Return the value of a gold field for each instance.
 
     A dotted path as the field's name selects a field of a nested object. Raises
     InputRefused, whose problems list every instance without a value.
     """
-    problems = Problems()
+    problems = ProblemList()
     values: dict[str, str] = {}
     for file in files:
         records = list(read_records(file, [])) if is_records_file(file.name) else []
@@ -240,14 +258,16 @@ def unit_by_instance(
             for key in field.split("."):
                 value = value.get(key) if isinstance(value, Mapping) else None
             if isinstance(value, (str, int)) and str(value).strip():
-                values[well_formed(name)] = well_formed(str(value))
+                values[replace_unpaired_surrogates(name)] = replace_unpaired_surrogates(
+                    str(value)
+                )
             else:
                 fields = ", ".join(sorted(map(str, record.value)))
                 message = f"no “{field}”, by which instances are resampled together (option unit)"
                 problems.append(
                     record.problem(message, f"a text or number there; found {fields}")
                 )
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
     if not values:
         expected = "gold in JSON lines with that field, or the name of a dimension"
         raise InputRefused(
@@ -261,9 +281,9 @@ def unit_by_instance(
     return values
 
 
-def clusters_of(
+def assign_resampling_clusters(
     names: Sequence[str] | None,
-    units: Sequence[str] | Classes,
+    units: Sequence[str] | ClassColumn,
     features: Mapping[str, Sequence[tuple[str, ...]]],
     field: str,
     values: Mapping[str, str],
@@ -296,10 +316,10 @@ def clusters_of(
     return clusters
 
 
-#: `DIGEST_RULE` is the present version of the rule for digests of gold.
+#: `CURRENT_DIGEST_RULE` is the present version of the rule for digests of gold.
 #: Under digest rule 1, some digests depended on line ends and candidate order.
 #: Under digest rule 2, no digest depends on line ends or candidate order.
-DIGEST_RULE = 2
+CURRENT_DIGEST_RULE = 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -323,17 +343,20 @@ class Split:
     #: `unit_values` is empty if the option `unit` does not name a field of the gold.
     unit_values: Mapping[str, str] = field(default_factory=dict)
     #: `reading` is the version number of the rules for parsing gold and runs.
-    reading: int = READING_VERSION
+    reading: int = CURRENT_PARSING_RULES_VERSION
     #: `rows` counts rows, objects or lines in the files, or is None if not counted.
     rows: int | None = None
 
-    def digest_by(self, rule: int) -> str:
+    def get_digest_under_rule(self, rule: int) -> str:
         return self.earlier_digests.get(rule, self.digest)
 
     @property
-    def digests(self) -> dict[int, str]:
+    def digests_by_rule(self) -> dict[int, str]:
         """Return the digest of the gold under each digest rule."""
-        return {rule: self.digest_by(rule) for rule in range(1, DIGEST_RULE + 1)}
+        return {
+            rule: self.get_digest_under_rule(rule)
+            for rule in range(1, CURRENT_DIGEST_RULE + 1)
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -355,7 +378,7 @@ class Pairs:
 
     gold: Sequence[Any]
     answers: Sequence[Any]
-    units: Sequence[str] | Classes
+    units: Sequence[str] | ClassColumn
     features: Mapping[str, Sequence[tuple[str, ...]]]
     notes: Mapping[str, int] = field(default_factory=dict)
     names: Sequence[str] | None = None
@@ -386,7 +409,7 @@ class Pairs:
         assert len(lengths) == 1, f"rows do not line up: {lengths}"
 
 
-def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
+def iterate_is_text_nonempty(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
     """For each instance of a run, return True if the answer is not an empty text.
 
     An empty list or object, such as an empty list of evidence, is an answer. An
@@ -397,31 +420,31 @@ def filled_texts(run: Mapping[str, Any], index: Index) -> Iterable[bool]:
     )
 
 
-def as_written(
+def show_instances_as_strings(
     files: Files, split: Split, pairs: Pairs, options: Options
 ) -> Iterator[ShownInstance]:
     """Yield instances with gold and answers converted by `str`, for task types that
     have no function for showing instances.
     """
-    for name, rows in rows_by_name(pairs.names).items():
+    for name, rows in group_row_numbers_by_instance(pairs.names).items():
         sides = ([side[row] for row in rows] for side in (pairs.gold, pairs.answers))
         gold, answer = (
-            joined([str(value) for value in side if value is not None])
+            join_distinct_texts([str(value) for value in side if value is not None])
             for side in sides
         )
         yield ShownInstance(name=name, gold=gold, answer=answer)
 
 
 #: Names of the official program's metrics start with `official_` in files and the API.
-PROGRAM_PREFIX = "official_"
+PROGRAM_METRIC_PREFIX = "official_"
 #: The slugs of declared tasks start with `declared:`.
-#: `REFERENCED` lists the files of a task folder that determine scores.
-DECLARED = "declared:"
-REFERENCED = ("task.toml", "measures.py", "program.json")
+#: `SCORING_FILE_NAMES` lists the files of a task folder that determine scores.
+DECLARED_SLUG_PREFIX = "declared:"
+SCORING_FILE_NAMES = ("task.toml", "measures.py", "program.json")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Declared:
+class DeclaredTaskProperties:
     """The properties of a declared task, which a folder with a file `task.toml`
     defines.
 
@@ -446,37 +469,39 @@ class Declared:
     program: str = ""
     program_rules: frozenset[str] = frozenset()
     #: `view` is the layout of instances on pages, which does not change scores.
-    view: View
+    view: InstanceViewSettings
     #: `toml_given_out` is the text of `task.toml` without settings of pages.
     #: Participants, archives and other processes get `toml_given_out`.
     #: `toml_given_out` has no page settings, as old releases refuse unknown keys.
     toml_given_out: str
 
     @property
-    def referenced(self) -> dict[str, str]:
+    def scoring_files(self) -> dict[str, str]:
         """Return the texts of `task.toml`, `measures.py` and `program.json` by file
         name, without page settings in `task.toml`.
         """
-        files = {**self.files, REFERENCED[0]: self.toml_given_out}
-        return {name: files[name] for name in REFERENCED if name in files}
+        files = {**self.files, SCORING_FILE_NAMES[0]: self.toml_given_out}
+        return {name: files[name] for name in SCORING_FILE_NAMES if name in files}
 
 
 #: A public file is a pair of a file name and the content that participants get.
 PublicFile = tuple[str, bytes]
 #: A sorter sorts names of candidates, and its second argument is a salt.
 #: Equal lists of candidates get different orders if their salts differ.
-Sorter = Callable[[Iterable[str], str], list[str]]
+CandidateSorter = Callable[[Iterable[str], str], list[str]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CandidateOrder:
+class CandidateReordering:
     """Two functions that change the order of candidates. ``renumbered`` returns gold
     with the candidate numbers of another index. ``reordered_files`` sorts the
     candidates in public files.
     """
 
     renumbered: Callable[[Split, Index], Split]
-    reordered_files: Callable[[Iterable[PublicFile], Sorter], Iterator[PublicFile]]
+    reordered_files: Callable[
+        [Iterable[PublicFile], CandidateSorter], Iterator[PublicFile]
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -509,12 +534,12 @@ class TaskType:
     #: By default, class charts show the first dimension with several classes.
     leading_dimension: str = ""
     #: `filled` returns for each answer of a run True if the answer is not empty.
-    filled: Callable[[Any, Index], Iterable[bool]] = filled_texts
+    filled: Callable[[Any, Index], Iterable[bool]] = iterate_is_text_nonempty
     #: `unit` is the name of the resampling unit if the option ``unit`` is not set.
     unit: str = "instance"
     #: `instance_names` returns the instance names of gold records.
     #: Task types need `instance_names` if ids and positions do not name instances.
-    instance_names: InstanceNames = ids_or_places
+    instance_names: InstanceNamesFunction = iterate_ids_or_positions
     #: `options` lists the options of the task type, in addition to ``UNIT``.
     options: tuple[Option, ...] = ()
     #: `accepts` returns True for files in the form of a run, even a faulty run.
@@ -522,7 +547,7 @@ class TaskType:
     accepts: Callable[[Files], bool] | None = None
     #: A run form describes the features that distinguish a run from other files.
     #: If an upload has the form of another task type, the message names that type.
-    run_form: RunForm | None = None
+    run_form: RunFormatSignature | None = None
     #: A board shows `main_metrics` by default, or all metrics if the list is empty.
     main_metrics: tuple[str, ...] = ()
     #: `baselines` lists references `module:NAME` to tuples of built-in baselines.
@@ -540,7 +565,7 @@ class TaskType:
     is_judged: bool = False
     #: `asked_items` yields what a judge of the site's ledger is asked about a run.
     #: Metrics of entailment state their pairs themselves.
-    asked_items: Callable[[Split, Pairs], Iterable[AskedItem]] | None = None
+    asked_items: Callable[[Split, Pairs], Iterable[ItemToJudge]] | None = None
     #: `further_metrics` returns metrics that the options add to a rule set.
     #: For example, the options add metrics at further cut-offs.
     further_metrics: Callable[[str, Options], tuple[MetricRef, ...]] | None = None
@@ -553,7 +578,7 @@ class TaskType:
     #: `show_instances` yields single instances for pages, from gold files and a run.
     show_instances: Callable[
         [Files, Split, Pairs, Options], Iterator[ShownInstance]
-    ] = as_written
+    ] = show_instances_as_strings
     #: `drawn_as` selects the kind of view that shows an instance on a page.
     #: If `drawn_as` is empty, the page shows plain texts.
     drawn_as: str = ""
@@ -564,9 +589,9 @@ class TaskType:
     statistics: Callable[[Split], list[dict[str, Any]]] | None = None
     #: `trec` describes how TREC exports read topics and documents.
     #: `trec` is None if the gold has no topics and documents.
-    trec: TrecForm | None = None
+    trec: TrecExportFunctions | None = None
     #: `candidate_order` has functions that reorder candidates of a built-in task.
-    candidate_order: CandidateOrder | None = None
+    candidate_order: CandidateReordering | None = None
     #: `contents` yields for each instance the public and the secret part as JSON.
     #: The JSON of both parts does not contain the instance name.
     #: The site compares the parts to find the same instance in another gold.
@@ -576,7 +601,7 @@ class TaskType:
     also_holds: Callable[[Files], Iterable[tuple[Any, Any]]] | None = None
     #: `trivial_runs` returns trivial runs, which do not use the gold's answers.
     #: If ``is_quick`` is True, trivial runs answer only a part of the instances.
-    trivial_runs: Callable[..., TrivialRuns] | None = None
+    trivial_runs: Callable[..., TrivialRunFiles] | None = None
     #: `unreachable` yields parts of the gold that no answer can contain.
     #: Unreachable parts are unknown labels, and texts that the public inputs lack.
     unreachable: Callable[[Files, Split], Iterable[str]] | None = None
@@ -585,7 +610,7 @@ class TaskType:
     rank_by: str = ""
     #: `declared` has the properties of a declared task, or is None for a built-in task.
     #: The slug of a declared task is `declared:NAME@` and digits of the digest.
-    declared: Declared | None = None
+    declared: DeclaredTaskProperties | None = None
 
     @classmethod
     def of(cls, *parts: Any, **facts: Any) -> TaskType:
@@ -606,8 +631,8 @@ class TaskType:
         return cls(**{**said, **facts})
 
     @property
-    def has_parts(self) -> bool:
-        return self.declared is not None or self.drawn_as in (LABELS, LINES)
+    def has_answer_parts(self) -> bool:
+        return self.declared is not None or self.drawn_as in (LABELS_VIEW, LINES_VIEW)
 
     @property
     def reference(self) -> str:
@@ -616,19 +641,23 @@ class TaskType:
         """
         if self.declared is None:
             return self.slug
-        return json.dumps(self.declared.referenced, ensure_ascii=False, sort_keys=True)
+        return json.dumps(
+            self.declared.scoring_files, ensure_ascii=False, sort_keys=True
+        )
 
     @property
-    def own_measures(self) -> str:
+    def own_measures_source(self) -> str:
         return self.declared.own_measures if self.declared else ""
 
-    def runs_program(self, rules: str) -> bool:
+    def has_official_program_metrics(self, rules: str) -> bool:
         """Return True if the rule set contains a metric of the task's official program."""
         return self.declared is not None and rules in self.declared.program_rules
 
-    def is_of_program(self, rules: str, metric: str) -> bool:
+    def is_official_program_metric(self, rules: str, metric: str) -> bool:
         """Return True if the metric belongs to the task's official program."""
-        return self.runs_program(rules) and metric.startswith(PROGRAM_PREFIX)
+        return self.has_official_program_metrics(rules) and metric.startswith(
+            PROGRAM_METRIC_PREFIX
+        )
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -640,20 +669,22 @@ class TaskType:
         )
 
     @property
-    def default_rules(self) -> str:
+    def default_rule_set(self) -> str:
         return next(iter(self.rules))
 
-    def has_rules(self, rules: str) -> bool:
+    def has_rule_set(self, rules: str) -> bool:
         """Return True if the task type has the rule set. The name of an additional
         judge in the rule set's name is ignored.
         """
-        return base_rules(rules) in self.rules
+        return remove_judge_from_rule_set(rules) in self.rules
 
-    def metrics_of(self, rules: str, options: Options) -> tuple[MetricRef, ...]:
+    def list_metrics_of_rule_set(
+        self, rules: str, options: Options
+    ) -> tuple[MetricRef, ...]:
         """Return the metrics of a rule set under the options, the ranking metric first.
         Raises OptionRefused.
         """
-        base = base_rules(rules)
+        base = remove_judge_from_rule_set(rules)
         further = self.further_metrics(base, options) if self.further_metrics else ()
         absent = self.absent_metrics(options)
         own = (metric for metric in self.rules[base] if metric.name not in absent)
@@ -661,7 +692,9 @@ class TaskType:
             sorted((*own, *further), key=lambda metric: metric.name != self.rank_by)
         )
 
-    def shown_as(self, rank_by: str, measures: Sequence[str]) -> TaskType:
+    def with_ranking_and_main_metrics(
+        self, rank_by: str, measures: Sequence[str]
+    ) -> TaskType:
         """Return a copy of the task type with another ranking metric and other main
         metrics.
         """
@@ -678,7 +711,7 @@ class TaskType:
         The default values of options replace options that are not in ``options``. The
         result is empty if the task type does not have the rule set.
         """
-        if not self.has_rules(rules):
+        if not self.has_rule_set(rules):
             return {}
         values = self._read_option_values(options)
         lacking = [
@@ -686,7 +719,7 @@ class TaskType:
             for option in self.options
             if option.is_needed and not values[option.name]
         ]
-        metrics = self.metrics_of(rules, values)
+        metrics = self.list_metrics_of_rule_set(rules, values)
         return {
             metric.name: name
             for metric in metrics
@@ -694,26 +727,30 @@ class TaskType:
             if name in metric.options
         }
 
-    def ranking_metric(self, rules: str, options: Options) -> str:
-        return self.metrics_of(rules, self._read_option_values(options))[0].name
+    def get_ranking_metric_name(self, rules: str, options: Options) -> str:
+        return self.list_metrics_of_rule_set(rules, self._read_option_values(options))[
+            0
+        ].name
 
     def _read_option_values(self, options: Options) -> dict[str, str]:
-        return {option.name: option.value_of(options) for option in self.options}
+        return {
+            option.name: option.get_value_or_default(options) for option in self.options
+        }
 
-    def checked_rules(self, rules: str | None) -> str:
+    def validate_rule_set_name(self, rules: str | None) -> str:
         """Return the present name of a rule set, or the default if ``rules`` is None.
         Raises OptionRefused.
         """
         if rules is None:
-            return self.default_rules
-        name = current_rules(rules)
+            return self.default_rule_set
+        name = replace_old_rule_set_name(rules)
         if name not in self.rules:
             raise OptionRefused(
                 f"{self.slug} has no rules “{rules}”; it has {', '.join(self.rules)}"
             )
         return name
 
-    def checked_options(
+    def validate_options(
         self, options: Options, *, builds: bool = True
     ) -> dict[str, str]:
         """Return the values of all options, with defaults for options that are not set.
@@ -723,20 +760,20 @@ class TaskType:
         OptionRefused for an unknown name or value, with a message that lists the valid
         ones.
         """
-        checked = checked_options(self.slug, self.all_options, options)
-        for name in (UNIT.name, CUTOFFS):
+        checked = validate_option_values(self.slug, self.all_options, options)
+        for name in (UNIT.name, CUTOFFS_OPTION_NAME):
             if not checked.get(name, "-"):
                 del checked[name]
         for rules in self.rules if builds else ():
-            for metric in self.metrics_of(rules, checked):
-                metric.build(rules, checked)
+            for metric in self.list_metrics_of_rule_set(rules, checked):
+                metric.build_metric(rules, checked)
         return checked
 
     @property
     def all_options(self) -> tuple[Option, ...]:
         return (*self.options, UNIT)
 
-    def unit_of(self, options: Options) -> str:
+    def get_resampling_unit_name(self, options: Options) -> str:
         return options.get(UNIT.name) or self.unit
 
     def gold_of(self, files: Files, options: Options) -> Split:
@@ -747,11 +784,11 @@ class TaskType:
         """
         try:
             split, name = self.read_gold(files, options), options.get(UNIT.name, "")
-            split = replace(split, reading=reading_of(files))
+            split = replace(split, reading=get_reading_version(files))
             if split.reading > 1:
-                _refuse_equal_ids(split.index)
+                _refuse_ids_equal_in_nfc(split.index)
         except InputRefused as refused:
-            shown = shown_names(files)
+            shown = join_shown_file_names(files)
             raise InputRefused(
                 replace(problem, file=problem.file or shown)
                 for problem in refused.problems
@@ -760,7 +797,8 @@ class TaskType:
             return split
         members = [file for file in files if self.is_gold_file(file.name)]
         return replace(
-            split, unit_values=unit_by_instance(members, name, self.instance_names)
+            split,
+            unit_values=read_unit_of_each_instance(members, name, self.instance_names),
         )
 
     def pairs_of(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
@@ -770,13 +808,13 @@ class TaskType:
         pairs, name = self.pair(split, run, rules, options), options.get(UNIT.name, "")
         if not name:
             return pairs
-        clusters = clusters_of(
+        clusters = assign_resampling_clusters(
             pairs.names, pairs.units, pairs.features, name, split.unit_values
         )
         return replace(pairs, clusters=clusters)
 
 
-def _refuse_equal_ids(index: Index) -> None:
+def _refuse_ids_equal_in_nfc(index: Index) -> None:
     """Raise InputRefused if two ids of instances or candidates differ only in their
     Unicode normalisation.
     """
@@ -789,24 +827,24 @@ def _refuse_equal_ids(index: Index) -> None:
             continue
         forms: dict[str, str] = {}
         for name in names:
-            if (other := forms.setdefault(nfc(name), name)) != name:
+            if (other := forms.setdefault(normalise_to_nfc(name), name)) != name:
                 message = f"the ids “{name}” and “{other}” are equal in NFC"
                 problems.append(
                     Problem(message=message, expected="ids that differ in it")
                 )
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
 
 
-def current_rules(name: str) -> str:
+def replace_old_rule_set_name(name: str) -> str:
     """Return the present name of a rule set that may have an old name.
 
-    >>> current_rules("fair"), current_rules("official-2018")
+    >>> replace_old_rule_set_name("fair"), replace_old_rule_set_name("official-2018")
     ('corrected', 'official-2018')
     """
     return _NEW_NAME_OF_OLD_RULES.get(name, name)
 
 
-def given_options(pairs: Sequence[str]) -> dict[str, str]:
+def parse_option_arguments(pairs: Sequence[str]) -> dict[str, str]:
     """Parse the KEY=VALUE arguments of a command line into options. Raises
     OptionRefused.
     """
@@ -815,7 +853,7 @@ def given_options(pairs: Sequence[str]) -> dict[str, str]:
     return dict(pair.split("=", 1) for pair in pairs)
 
 
-def checked_options(
+def validate_option_values(
     owner: str, options: Sequence[Option], values: Options
 ) -> dict[str, str]:
     """Return the values of all options, with defaults for options that are not set.
@@ -833,31 +871,50 @@ def checked_options(
             raise OptionRefused(
                 f"option {name}={value}: expected one of {', '.join(by_name[name].choices)}"
             )
-    return {name: option.value_of(values) for name, option in by_name.items()}
+    return {
+        name: option.get_value_or_default(values) for name, option in by_name.items()
+    }
 
 
 #: A page shows an instance in one kind of view, such as `sentences` or `ranking`.
 #: The view `marks` highlights parts of a text, and `lines` shows correct lines.
-SENTENCES, RANKING, TEXTS, MARKS = "sentences", "ranking", "texts", "marks"
-LABELS, LINES, TAGS = "labels", "lines", "tags"
+SENTENCES_VIEW, RANKING_VIEW, TEXTS_VIEW, MARKS_VIEW = (
+    "sentences",
+    "ranking",
+    "texts",
+    "marks",
+)
+LABELS_VIEW, LINES_VIEW, TAGS_VIEW = "labels", "lines", "tags"
 #: The view `reports` shows sentences with citations, and nuggets (expected facts).
 #: The view `reports` shows the judgements of each sentence and each nugget.
-REPORTS = "reports"
+REPORTS_VIEW = "reports"
 #: `marked-text` is the name of a view of a text with highlighted spans.
-MARKED_TEXT = "marked-text"
+MARKED_TEXT_VIEW = "marked-text"
 #: The view `evidence` shows documents and sentences that support or contradict a claim.
-EVIDENCE = "evidence"
-#: `MAX_SHOWN` limits the stored instances per run.
+EVIDENCE_VIEW = "evidence"
+#: `MAX_STORED_INSTANCES` limits the stored instances per run.
 #: `TOP` limits the stored candidates per ranking.
-MAX_SHOWN, TOP = 2_000, 10
+MAX_STORED_INSTANCES, MAX_STORED_CANDIDATES = 2_000, 10
 #: An outcome states if a sentence of an answer or of the gold is right or wrong.
 #: A wrong sentence is `alike` if it shares words with a gold sentence.
 #: A missed sentence is `implied` if the answer implies it but shares few words with it.
-RIGHT, ALIKE, WRONG, IMPLIED, MISSED = "right", "alike", "wrong", "implied", "missed"
-OUTCOMES = (ALIKE, WRONG, IMPLIED, MISSED, RIGHT)
+RIGHT_OUTCOME, ALIKE_OUTCOME, WRONG_OUTCOME, IMPLIED_OUTCOME, MISSED_OUTCOME = (
+    "right",
+    "alike",
+    "wrong",
+    "implied",
+    "missed",
+)
+SENTENCE_OUTCOMES = (
+    ALIKE_OUTCOME,
+    WRONG_OUTCOME,
+    IMPLIED_OUTCOME,
+    MISSED_OUTCOME,
+    RIGHT_OUTCOME,
+)
 #: A sentence next to a judged sentence has the outcome `context`.
 #: Neither the answer nor the gold contains a sentence with the outcome `context`.
-CONTEXT = "context"
+CONTEXT_OUTCOME = "context"
 
 
 class AnswerPart(NamedTuple):
@@ -882,10 +939,10 @@ class AnswerPart(NamedTuple):
 
 
 #: The credit of a part is from 0 to 1, or None if a measure does not count the part.
-Credits = tuple[float | None, ...]
+PartCredits = tuple[float | None, ...]
 
 
-class Marks(NamedTuple):
+class MeasureCredits(NamedTuple):
     """The credits that measures give for each part of an instance's gold and answer,
     where a part is for example a label or an entity.
 
@@ -893,8 +950,8 @@ class Marks(NamedTuple):
     of the answer. ``metrics`` are the names of the measures that give the credits.
     """
 
-    gold: Credits
-    answer: Credits
+    gold: PartCredits
+    answer: PartCredits
     metrics: tuple[str, ...] = ()
 
 
@@ -922,10 +979,10 @@ class ShownInstance:
     gold_parts: tuple[AnswerPart, ...] = ()
     answer_parts: tuple[AnswerPart, ...] = ()
     #: `marks` has the credits of each measure, which reveal the gold (true answers).
-    marks: tuple[Marks, ...] = ()
+    marks: tuple[MeasureCredits, ...] = ()
 
     @classmethod
-    def of_values(cls, values: Mapping[str, Any]) -> ShownInstance:
+    def from_json(cls, values: Mapping[str, Any]) -> ShownInstance:
         """Create an instance from a JSON object. Missing fields get defaults, and
         unknown fields are ignored.
         """
@@ -938,33 +995,34 @@ class ShownInstance:
             for name in ("gold_parts", "answer_parts")
         }
         marks = tuple(
-            Marks(*(tuple(side) for side in mark)) for mark in values.get("marks", ())
+            MeasureCredits(*(tuple(side) for side in mark))
+            for mark in values.get("marks", ())
         )
         known = {field.name for field in fields(cls)}
         kept = {name: value for name, value in values.items() if name in known}
         return cls(**{**kept, **pairs, **parts, "marks": marks})
 
 
-def rows_by_name(names: Sequence[str] | None) -> dict[str, list[int]]:
-    """Return the row numbers of each instance, for the first ``MAX_SHOWN`` instances."""
+def group_row_numbers_by_instance(names: Sequence[str] | None) -> dict[str, list[int]]:
+    """Return the row numbers of each instance, for the first ``MAX_STORED_INSTANCES`` instances."""
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(names or ()):
-        if name in rows or len(rows) < MAX_SHOWN:
+        if name in rows or len(rows) < MAX_STORED_INSTANCES:
             rows.setdefault(name, []).append(row)
     return rows
 
 
-def joined(texts: Sequence[str]) -> str:
+def join_distinct_texts(texts: Sequence[str]) -> str:
     """Join the distinct texts in their order, one text per line."""
     return "\n".join(dict.fromkeys(text for text in texts if text))
 
 
 #: The sources of an instance are pairs of a heading and a text.
-Sources = tuple[tuple[str, str], ...]
+HeadingsAndTexts = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Scale:
+class JudgementScale:
     """A question that judges answer about a text on five levels, and the description of
     each level, the lowest level first.
     """
@@ -986,17 +1044,17 @@ class HumanEvaluation:
     comparison.
     """
 
-    sources: Callable[[Files], Mapping[str, Sources]]
+    sources: Callable[[Files], Mapping[str, HeadingsAndTexts]]
     texts: Callable[[Any], Mapping[str, str]]
-    scales: Mapping[str, Scale] = field(default_factory=dict)
+    scales: Mapping[str, JudgementScale] = field(default_factory=dict)
     references: Callable[[Files], Mapping[str, str]] | None = None
-    reference_scales: Mapping[str, Scale] = field(default_factory=dict)
+    reference_scales: Mapping[str, JudgementScale] = field(default_factory=dict)
 
 
-def printed_options(options: Mapping[str, str]) -> dict[str, str]:
+def replace_paths_by_file_names(options: Mapping[str, str]) -> dict[str, str]:
     """Return the options with file names in place of paths.
 
-    >>> printed_options({"parser": "/srv/data/parses.jsonl", "entailment": "labels:/srv/l.jsonl"})
+    >>> replace_paths_by_file_names({"parser": "/srv/data/parses.jsonl", "entailment": "labels:/srv/l.jsonl"})
     {'parser': 'parses.jsonl', 'entailment': 'labels:l.jsonl'}
     """
     return {name: _remove_absolute_folder(value) for name, value in options.items()}

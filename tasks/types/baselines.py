@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from tasks.types.base import Option, Options, checked_options
+from tasks.types.base import Option, Options, validate_option_values
 from tasks.types.files import Files
 
 Answer = Mapping[str, Any]
-Answering = Callable[[Files], Iterator[Answer]]
+AnswerIteratorFunction = Callable[[Files], Iterator[Answer]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class Baseline:
     name: str
     summary: str
     source: str
-    answers: Answering
+    answers: AnswerIteratorFunction
     learns_from_gold: bool = False
     sweep: str = ""
     at: float | None = None
@@ -40,7 +40,7 @@ class Baseline:
     #: `configured` returns the function ``answers`` for given options.
     #: The attribute ``answers`` uses the default values of the options.
     options: tuple[Option, ...] = ()
-    configured: Callable[[Options], Answering] | None = None
+    configured: Callable[[Options], AnswerIteratorFunction] | None = None
     #: `rests_on` describes the resources that a run used.
     #: Only a baseline whose resources depend on options or software has `rests_on`.
     rests_on: Callable[[Options], str] | None = None
@@ -64,15 +64,15 @@ class Baseline:
         ``answers`` raises OptionRefused for invalid options.
         """
 
-        def configured(values: Options) -> Answering:
-            checked = checked_options(name, options, values)
+        def make_answering_function(values: Options) -> AnswerIteratorFunction:
+            checked = validate_option_values(name, options, values)
             return lambda files: answering(files, checked)
 
         return cls(
             name=name,
-            answers=configured({}),
+            answers=make_answering_function({}),
             options=options,
-            configured=configured,
+            configured=make_answering_function,
             **facts,
         )
 
@@ -80,7 +80,7 @@ class Baseline:
         """Return the baseline system with other values of the options. Raises
         OptionRefused.
         """
-        checked = checked_options(self.name, self.options, options)
+        checked = validate_option_values(self.name, self.options, options)
         return (
             replace(self, answers=self.configured(checked)) if self.configured else self
         )
@@ -90,7 +90,7 @@ class Baseline:
         given options. Raises OptionRefused or Unavailable.
         """
         return (
-            self.rests_on(checked_options(self.name, self.options, options))
+            self.rests_on(validate_option_values(self.name, self.options, options))
             if self.rests_on
             else ""
         )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-K1, B = 1.5, 0.75
+BM25_K1, BM25_B = 1.5, 0.75
 #: The stop words are those of Lucene's EnglishAnalyzer, which bm25s also removes.
 _STOP_WORD_TEXT = """
 a an and are as at be but by for if in into is it no not of on or such that the their then there these they
@@ -20,7 +20,7 @@ STOP_WORDS = frozenset(_STOP_WORD_TEXT.split())
 _WORD_PATTERN = re.compile(r"(?u)\b\w\w+\b")
 
 
-def words(text: str) -> list[str]:
+def tokenise_without_stop_words(text: str) -> list[str]:
     """Return the same tokens as bm25s.tokenize, which are lower-case words of two or
     more letters without stop words.
     """
@@ -29,7 +29,7 @@ def words(text: str) -> list[str]:
     ]
 
 
-class Postings:
+class InvertedIndex:
     """The inverted index of a collection of documents. For each term, the index
     contains the documents and the frequency in each document. The arrays of the index
     are sorted by term.
@@ -56,7 +56,7 @@ class Postings:
         return len(self.lengths)
 
     @property
-    def document_counts(self) -> NDArray[np.int64]:
+    def document_frequencies(self) -> NDArray[np.int64]:
         """Return the number of documents that contain each term of the collection."""
         return np.diff(self._starts)
 
@@ -70,9 +70,9 @@ class Postings:
         shares = b * self.lengths / mean
         counts = self._counts
         saturated = counts * gain / (counts + k1 * (1 - b + shares[self._documents]))
-        return np.repeat(idf, self.document_counts) * saturated
+        return np.repeat(idf, self.document_frequencies) * saturated
 
-    def sums(
+    def sum_query_weights(
         self, weights: NDArray[np.float64], query: Iterable[str]
     ) -> NDArray[np.float64]:
         """Return for each document the sum of the query words' weights. A word that
@@ -86,7 +86,7 @@ class Postings:
         return scores
 
 
-class Lucene:
+class LuceneBm25:
     """BM25 with the idf of Lucene, ln(1 + (N - n + 0.5) / (n + 0.5)), which is never
     negative.
 
@@ -95,12 +95,16 @@ class Lucene:
     """
 
     def __init__(
-        self, documents: Iterable[Sequence[str]], *, k1: float = K1, b: float = B
+        self,
+        documents: Iterable[Sequence[str]],
+        *,
+        k1: float = BM25_K1,
+        b: float = BM25_B,
     ) -> None:
-        self._postings = Postings(documents)
-        having = self._postings.document_counts
+        self._postings = InvertedIndex(documents)
+        having = self._postings.document_frequencies
         idf = np.log1p((self._postings.size - having + 0.5) / (having + 0.5))
         self._weights = self._postings.weights(idf, k1=k1, b=b)
 
     def scores(self, query: Iterable[str]) -> NDArray[np.float64]:
-        return self._postings.sums(self._weights, query)
+        return self._postings.sum_query_weights(self._weights, query)

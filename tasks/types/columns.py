@@ -8,17 +8,17 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-Codes = NDArray[np.int32] | NDArray[np.int8]
-LABELS_IN_A_BYTE = 127
+ClassCodes = NDArray[np.int32] | NDArray[np.int8]
+MAX_LABELS_IN_INT8 = 127
 
-#: `NO_CLASS` is the code of a row that has no class in a dimension.
-NO_CLASS = -1
-#: `OUTSIDE` marks a row to which a dimension does not apply.
-#: `OUTSIDE` is needed if rows were sampled separately for each dimension.
-OUTSIDE = -2
+#: `NO_CLASS_CODE` is the code of a row that has no class in a dimension.
+NO_CLASS_CODE = -1
+#: `NOT_APPLICABLE_CODE` marks a row to which a dimension does not apply.
+#: `NOT_APPLICABLE_CODE` is needed if rows were sampled separately for each dimension.
+NOT_APPLICABLE_CODE = -2
 
 
-def present(values: Sequence[object]) -> NDArray[np.bool_]:
+def compute_mask_of_present_rows(values: Sequence[object]) -> NDArray[np.bool_]:
     """Return a mask that is True for rows whose value is not None."""
     column: NDArray[np.bool_] | None = getattr(values, "present", None)
     return (
@@ -28,9 +28,9 @@ def present(values: Sequence[object]) -> NDArray[np.bool_]:
     )
 
 
-#: `CLASS_WORDS` lists class names that task types create, with `%s` for a number.
-#: Class names from data are not in `CLASS_WORDS`.
-CLASS_WORDS = (
+#: `TRANSLATABLE_CLASS_NAMES` lists class names that task types create, with `%s` for a number.
+#: Class names from data are not in `TRANSLATABLE_CLASS_NAMES`.
+TRANSLATABLE_CLASS_NAMES = (
     "Aim",
     "Hypothesis",
     "Method",
@@ -103,7 +103,7 @@ CLASS_WORDS = (
 )
 
 
-class Classes(Sequence[tuple[str, ...]]):
+class ClassColumn(Sequence[tuple[str, ...]]):
     """A column with at most one class per row, stored as an index into ``labels``. A
     column of classes behaves like a list of tuples.
 
@@ -112,17 +112,19 @@ class Classes(Sequence[tuple[str, ...]]):
     which the dimension does not apply.
     """
 
-    def __init__(self, labels: Sequence[str], codes: Codes) -> None:
-        assert codes.max(initial=NO_CLASS) < len(labels), "a code without a label"
+    def __init__(self, labels: Sequence[str], codes: ClassCodes) -> None:
+        assert codes.max(initial=NO_CLASS_CODE) < len(labels), "a code without a label"
         self.labels, self.codes = tuple(labels), codes
 
     @classmethod
-    def of(cls, values: Iterable[str | None], order: Sequence[str] = ()) -> "Classes":
+    def of(
+        cls, values: Iterable[str | None], order: Sequence[str] = ()
+    ) -> "ClassColumn":
         """Return a column of classes from one label per row. Labels in ``order`` have
         the given order, and other labels follow in alphabetical order.
         """
-        numbers = LabelNumbers()
-        return in_order(
+        numbers = ClassCodesByLabel()
+        return make_column_with_sorted_labels(
             numbers.labels,
             np.array([numbers[value] for value in values], dtype=np.int32),
             order,
@@ -134,23 +136,23 @@ class Classes(Sequence[tuple[str, ...]]):
     @overload
     def __getitem__(self, place: int) -> tuple[str, ...]: ...
     @overload
-    def __getitem__(self, place: slice) -> "Classes": ...
-    def __getitem__(self, place: int | slice) -> "tuple[str, ...] | Classes":
+    def __getitem__(self, place: slice) -> "ClassColumn": ...
+    def __getitem__(self, place: int | slice) -> "tuple[str, ...] | ClassColumn":
         if isinstance(place, slice):
-            return Classes(self.labels, self.codes[place])
+            return ClassColumn(self.labels, self.codes[place])
         code = int(self.codes[place])
         return () if code < 0 else (self.labels[code],)
 
-    def take(self, rows: NDArray[np.intp]) -> "Classes":
-        return Classes(self.labels, self.codes[rows])
+    def select_rows(self, rows: NDArray[np.intp]) -> "ClassColumn":
+        return ClassColumn(self.labels, self.codes[rows])
 
-    def rows_by_label(self) -> Iterator[tuple[str | None, NDArray[np.intp]]]:
+    def group_rows_by_label(self) -> Iterator[tuple[str | None, NDArray[np.intp]]]:
         """Yield the row numbers of each class that occurs, in the order of the labels.
         Row numbers without a class follow under the key None.
         """
         order = np.argsort(self.codes, kind="stable")
         bounds = np.searchsorted(
-            self.codes[order], np.arange(NO_CLASS, len(self.labels) + 1)
+            self.codes[order], np.arange(NO_CLASS_CODE, len(self.labels) + 1)
         )
         ranges = zip((None, *self.labels), bounds[:-1], bounds[1:], strict=True)
         groups = [
@@ -158,11 +160,11 @@ class Classes(Sequence[tuple[str, ...]]):
         ]
         yield from sorted(groups, key=lambda entry: entry[0] is None)
 
-    def names_and_numbers(self) -> tuple[list[str], NDArray[np.intp]]:
+    def get_labels_and_label_indexes(self) -> tuple[list[str], NDArray[np.intp]]:
         """Return the labels that occur in the column, and for each row the index of the
         row's label. Every row of the column must have a class.
         """
-        occurring, numbers = renumbered(self.codes)
+        occurring, numbers = renumber_without_gaps(self.codes)
         return [self.labels[code] for code in occurring], numbers
 
     @property
@@ -171,20 +173,24 @@ class Classes(Sequence[tuple[str, ...]]):
         return bool((self.codes < 0).all())
 
 
-def renumbered(numbers: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def renumber_without_gaps(
+    numbers: NDArray[Any],
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     is_there = np.bincount(numbers) > 0
     return np.flatnonzero(is_there), (np.cumsum(is_there) - 1)[numbers]
 
 
-class LabelNumbers(dict[Any, int]):
+class ClassCodesByLabel(dict[Any, int]):
     """The codes of the labels of a dimension, in the order of first use.
 
     Numbers in a label become texts. The empty text and invalid labels have the code
-    NO_CLASS. The placeholder `...` has the code OUTSIDE.
+    NO_CLASS_CODE. The placeholder `...` has the code NOT_APPLICABLE_CODE.
     """
 
     def __init__(self) -> None:
-        super().__init__({None: NO_CLASS, "": NO_CLASS, ...: OUTSIDE})
+        super().__init__(
+            {None: NO_CLASS_CODE, "": NO_CLASS_CODE, ...: NOT_APPLICABLE_CODE}
+        )
         self.labels: list[str] = []
 
     def __missing__(self, value: object) -> int:
@@ -198,7 +204,9 @@ class LabelNumbers(dict[Any, int]):
         return self[label]
 
 
-def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> Classes:
+def make_column_with_sorted_labels(
+    labels: Sequence[str], codes: ClassCodes, order: Sequence[str] = ()
+) -> ClassColumn:
     """Return a column of classes with sorted labels. The argument ``codes`` contains
     indexes into ``labels``.
     """
@@ -208,7 +216,9 @@ def in_order(labels: Sequence[str], codes: Codes, order: Sequence[str] = ()) -> 
         key=lambda at: (first.get(labels[at], len(first)), labels[at]),
     )
     # A column may have a million rows, but most dimensions have few labels.
-    kind: Any = np.int8 if len(labels) < LABELS_IN_A_BYTE else np.int32
+    kind: Any = np.int8 if len(labels) < MAX_LABELS_IN_INT8 else np.int32
     # A row without a class has the code -1 or -2, which indexes the end of the array.
-    places_of = np.concatenate([np.argsort(places), [OUTSIDE, NO_CLASS]]).astype(kind)
-    return Classes([labels[place] for place in places], places_of[codes])
+    places_of = np.concatenate(
+        [np.argsort(places), [NOT_APPLICABLE_CODE, NO_CLASS_CODE]]
+    ).astype(kind)
+    return ClassColumn([labels[place] for place in places], places_of[codes])

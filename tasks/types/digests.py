@@ -11,26 +11,26 @@ import hmac
 import re
 
 NONCE_BYTES = 32
-#: A displayed digest begins with `SALTED` or `PLAIN`, the name of the hash algorithm.
-SALTED, PLAIN = "HMAC-SHA-256", "SHA-256"
+#: Displayed digests begin with the hash algorithm, `SALTED_DIGEST_ALGORITHM` or `PLAIN_DIGEST_ALGORITHM`.
+SALTED_DIGEST_ALGORITHM, PLAIN_DIGEST_ALGORITHM = "HMAC-SHA-256", "SHA-256"
 #: For domain separation, the line `_DRAW_HASH_DOMAIN` precedes the nonce in the hashed bytes.
 _DRAW_HASH_DOMAIN = b"citeboard draw 1\n"
-#: Names of public samples contain `COMMITMENT_DIGITS` digits of the commitment.
-COMMITMENT_DIGITS = 12
+#: Names of public samples contain `DISPLAYED_COMMITMENT_DIGITS` digits of the commitment.
+DISPLAYED_COMMITMENT_DIGITS = 12
 
 
-def is_nonce(text: str) -> bool:
+def is_valid_nonce(text: str) -> bool:
     return re.fullmatch(rf"[0-9a-f]{{{2 * NONCE_BYTES}}}", text) is not None
 
 
-def salted_digest(digest: str, nonce: str) -> str:
+def compute_salted_digest(digest: str, nonce: str) -> str:
     """Return the HMAC-SHA-256 of a digest in hexadecimal notation. The key ``nonce``
     and the result are also hexadecimal.
     """
     return hmac.new(bytes.fromhex(nonce), digest.encode(), hashlib.sha256).hexdigest()
 
 
-def draw_commitment(nonce: str) -> str:
+def compute_draw_commitment(nonce: str) -> str:
     """Return the SHA-256 commitment to the nonce (secret seed) of a random sample. The
     nonce and the returned commitment are hexadecimal.
     """

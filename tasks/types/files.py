@@ -17,19 +17,25 @@ from pathlib import Path, PurePath, PurePosixPath
 from typing import IO, Any, cast
 
 from tasks.types.guarded.encodings import (
-    GZIP,
-    LONGEST_MARK,
-    SAVED,
-    UNMARKED,
-    binary_kind,
-    fault_place,
-    find_misfit,
-    marked_encoding,
-    office_kind,
+    EXPECTED_ENCODING_DESCRIPTION,
+    GZIP_SIGNATURE,
+    MAX_BYTE_ORDER_MARK_BYTES,
+    WITHOUT_BYTE_ORDER_MARK,
+    detect_byte_order_mark_encoding,
+    detect_kind_of_binary_file,
+    detect_kind_of_office_file,
+    find_first_invalid_utf8_byte,
+    find_first_non_utf8_line,
 )
-from tasks.types.problems import InputRefused, Problem, Problems, quoted, refuse
+from tasks.types.problems import (
+    InputRefused,
+    Problem,
+    ProblemList,
+    raise_if_any_problem_is_fatal,
+    shorten_quoted_line,
+)
 
-#: `READING_VERSION` is the current version of the rules for parsing gold and runs.
+#: `CURRENT_PARSING_RULES_VERSION` is the current version of the rules for parsing gold and runs.
 #: A site stores the version of the reading rules with each version of the gold.
 #: From version 2 of the reading rules on, JSON and tables must be UTF-8.
 #: From version 2 of the reading rules on, quotation marks in TSV are plain characters.
@@ -37,24 +43,26 @@ from tasks.types.problems import InputRefused, Problem, Problems, quoted, refuse
 #: From version 2 of the reading rules on, ids and texts are compared in Unicode NFC.
 #: From version 2 of the reading rules on, an HMAC orders candidates of declared tasks.
 #: From version 3 of the reading rules on, an HMAC orders candidates of built-in tasks.
-READING_VERSION = 3
-#: From reading version `ORDERED_FROM` on, an HMAC orders candidates of declared tasks.
-#: From reading version `BUILT_IN_FROM` on, an HMAC orders candidates of built-in tasks.
-ORDERED_FROM, BUILT_IN_FROM = 2, 3
-CHUNK = 1 << 20
-#: `LONGEST` is the maximum number of bytes per line.
-LONGEST = 16 * CHUNK
-#: The extension `PACKED` of gzip files does not count when formats are recognised.
-PACKED = ".gz"
-#: `CLUTTER` lists files and folders of operating systems and Git, which are ignored.
-CLUTTER = frozenset({"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git"})
-#: When a site exports gold as an archive, the site adds the file `NONCE_FILE`.
-#: The file `NONCE_FILE` contains the nonce of the gold, and the HMAC of its digest.
-NONCE_FILE = "nonce.txt"
+CURRENT_PARSING_RULES_VERSION = 3
+#: From reading version `FIRST_VERSION_ORDERING_DECLARED` on, an HMAC orders candidates of declared tasks.
+#: From reading version `FIRST_VERSION_ORDERING_BUILT_IN` on, an HMAC orders candidates of built-in tasks.
+FIRST_VERSION_ORDERING_DECLARED, FIRST_VERSION_ORDERING_BUILT_IN = 2, 3
+CHUNK_BYTES = 1 << 20
+#: `MAX_LINE_BYTES` is the maximum number of bytes per line.
+MAX_LINE_BYTES = 16 * CHUNK_BYTES
+#: The extension `GZIP_SUFFIX` of gzip files does not count when formats are recognised.
+GZIP_SUFFIX = ".gz"
+#: `IGNORED_FILE_NAMES` lists files and folders of operating systems and Git, which are ignored.
+IGNORED_FILE_NAMES = frozenset(
+    {"__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini", ".git"}
+)
+#: When a site exports gold as an archive, the site adds the file `NONCE_FILE_NAME`.
+#: The file `NONCE_FILE_NAME` contains the nonce of the gold, and the HMAC of its digest.
+NONCE_FILE_NAME = "nonce.txt"
 #: `KIT` is the name of a folder in gold archives that contains files for participants.
 #: The site publishes the files in the folder `KIT` unchanged.
 #: Parsers of gold and runs ignore the files in the folder `KIT`.
-KIT = "starting-kit"
+STARTING_KIT_FOLDER = "starting-kit"
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ class InputFile:
     name: str
     shown: str
     open: Callable[[], IO[bytes]] = field(repr=False)
-    reading: int = READING_VERSION
+    reading: int = CURRENT_PARSING_RULES_VERSION
     encoding: str = ""
     #: `has_fallback` is True if bytes that are not UTF-8 may be Windows-1252 text.
     #: Windows-1252 is needed for the original files of the shared task CL-Summ.
@@ -92,45 +100,47 @@ class InputFile:
         """Return the extension of the file name. For a compressed file, return the
         extension before `.gz`.
         """
-        return PurePosixPath(self.name.lower().removesuffix(PACKED)).suffix
+        return PurePosixPath(self.name.lower().removesuffix(GZIP_SUFFIX)).suffix
 
     @property
-    def kind_by_name(self) -> str:
+    def kind_by_suffix(self) -> str:
         """Return the kind of the file for an error message, such as a “.txt” file."""
         if not self.suffix:
             return "a file whose name has no ending"
         return f"a “{self.suffix}” file"
 
     @property
-    def folders(self) -> tuple[str, ...]:
+    def parent_folder_names(self) -> tuple[str, ...]:
         return PurePosixPath(self.name).parts[:-1]
 
-    def with_fallback(self) -> "InputFile":
+    def with_windows_1252_fallback(self) -> "InputFile":
         """Return a copy of the input file that permits bytes in Windows-1252. Methods
         of the copy accept bytes that are not UTF-8.
         """
         return replace(self, has_fallback=True)
 
     def read(self) -> bytes:
-        return b"".join(self.blocks(CHUNK))
+        return b"".join(self.iterate_blocks_of_lines(CHUNK_BYTES))
 
-    def chunks(self) -> Iterator[bytes]:
+    def iterate_raw_chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the file in chunks, without decompression and conversion."""
         return self._iterate_chunks(
-            lambda stream: partial(stream.read, CHUNK), is_raw=True
+            lambda stream: partial(stream.read, CHUNK_BYTES), is_raw=True
         )
 
-    def blocks(self, size: int) -> Iterator[bytes]:
+    def iterate_blocks_of_lines(self, size: int) -> Iterator[bytes]:
         """Yield blocks of about ``size`` bytes that end at a line end. A line of more
-        than ``LONGEST`` bytes is divided between several blocks.
+        than ``MAX_LINE_BYTES`` bytes is divided between several blocks.
         """
         return self._require_utf8(
             self._iterate_chunks(
-                lambda stream: lambda: stream.read(size) + stream.readline(LONGEST)
+                lambda stream: (
+                    lambda: stream.read(size) + stream.readline(MAX_LINE_BYTES)
+                )
             )
         )
 
-    def lines(self, longest: int = LONGEST) -> Iterator[bytes]:
+    def lines(self, longest: int = MAX_LINE_BYTES) -> Iterator[bytes]:
         """Yield the lines of the file with their line ends, and read the file lazily.
         Raises InputRefused for a line of more than ``longest`` bytes.
         """
@@ -140,14 +150,14 @@ class InputFile:
             if len(line) > longest:
                 raise InputRefused(
                     [
-                        self.problem(
+                        self.make_problem(
                             f"a line of more than {longest:,} bytes", line=number
                         )
                     ]
                 )
             yield line
 
-    def _iterate_bounded_lines(self, longest: int = LONGEST) -> Iterator[bytes]:
+    def _iterate_bounded_lines(self, longest: int = MAX_LINE_BYTES) -> Iterator[bytes]:
         return self._iterate_chunks(
             lambda stream: partial(stream.readline, longest + 1)
         )
@@ -161,43 +171,56 @@ class InputFile:
         for index, part in enumerate(parts):
             if is_strict and index == 0 and b"\0" in part:
                 self._refuse_unmarked_utf16()
-            if is_strict and fault_place(part) is not None:
+            if is_strict and find_first_invalid_utf8_byte(part) is not None:
                 # A part may end in a multi-byte character, so whole lines are tested.
-                if misfit := find_misfit(self._iterate_bounded_lines):
+                if misfit := find_first_non_utf8_line(self._iterate_bounded_lines):
                     raise InputRefused([self._make_encoding_problem(misfit)])
                 is_strict = False
             yield part
 
     def _refuse_unmarked_utf16(self) -> None:
         """Raise InputRefused if the text is UTF-16 or UTF-32 without a byte order mark."""
-        unpacked = self._iterate_chunks(lambda stream: partial(stream.read, CHUNK))
-        kind = binary_kind(next(unpacked, b"")) or ""
-        if kind.endswith(UNMARKED):
-            raise InputRefused([self.problem(f"this is {kind}", SAVED, line=1)])
+        unpacked = self._iterate_chunks(
+            lambda stream: partial(stream.read, CHUNK_BYTES)
+        )
+        kind = detect_kind_of_binary_file(next(unpacked, b"")) or ""
+        if kind.endswith(WITHOUT_BYTE_ORDER_MARK):
+            raise InputRefused(
+                [
+                    self.make_problem(
+                        f"this is {kind}", EXPECTED_ENCODING_DESCRIPTION, line=1
+                    )
+                ]
+            )
 
     def _make_encoding_problem(self, misfit: Any) -> Problem:
-        if kind := binary_kind(next(self.chunks(), b""), self.suffix):
-            return self.problem(f"this is {kind}", SAVED)
-        return self.problem(
-            misfit.message, SAVED, line=misfit.line, raw=misfit.raw.decode("latin-1")
+        if kind := detect_kind_of_binary_file(
+            next(self.iterate_raw_chunks(), b""), self.suffix
+        ):
+            return self.make_problem(f"this is {kind}", EXPECTED_ENCODING_DESCRIPTION)
+        return self.make_problem(
+            misfit.message,
+            EXPECTED_ENCODING_DESCRIPTION,
+            line=misfit.line,
+            raw=misfit.raw.decode("latin-1"),
         )
 
     @property
-    def marked_encoding(self) -> str:
+    def encoding_by_byte_order_mark(self) -> str:
         """Return `UTF-16` or `UTF-32` if the file has a byte order mark of the
         encoding. Return an empty text for other files and for unreadable files.
         """
         try:
             with self.open() as stream:
-                return marked_encoding(
+                return detect_byte_order_mark_encoding(
                     _peek_byte_order_mark(
                         _decompress_gzip(_make_peekable(stream), self)
                     )
                 )
-        except (*DAMAGE, InputRefused):
+        except (*DAMAGED_ARCHIVE_ERRORS, InputRefused):
             return ""
 
-    def problem(
+    def make_problem(
         self,
         message: str,
         expected: str = "",
@@ -214,7 +237,7 @@ class InputFile:
             line=line,
             message=message,
             expected=expected,
-            quote=quoted(raw),
+            quote=shorten_quoted_line(raw),
             fatal=fatal,
         )
 
@@ -230,7 +253,7 @@ class InputFile:
                 yield from iter(reader(text), b"")
         except (zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError) as damage:
             raise InputRefused(
-                [self.problem(f"the archive is damaged: {damage}")]
+                [self.make_problem(f"the archive is damaged: {damage}")]
             ) from damage
 
     def _convert_to_utf8(self, stream: IO[bytes]) -> IO[bytes]:
@@ -238,7 +261,10 @@ class InputFile:
             # Version 1 of the reading rules keeps CL-Summ files in Windows-1252.
             return stream
         source = _decompress_gzip(_make_peekable(stream), self)
-        encoding = marked_encoding(_peek_byte_order_mark(source)) or self.encoding
+        encoding = (
+            detect_byte_order_mark_encoding(_peek_byte_order_mark(source))
+            or self.encoding
+        )
         if not encoding:
             return source
         return cast("IO[bytes]", io.BufferedReader(_Utf8Stream(source, encoding, self)))
@@ -252,12 +278,16 @@ def _make_peekable(stream: IO[bytes]) -> IO[bytes]:
 
 
 def _peek_byte_order_mark(stream: IO[bytes]) -> bytes:
-    return bytes(cast("io.BufferedReader", stream).peek(LONGEST_MARK)[:LONGEST_MARK])
+    return bytes(
+        cast("io.BufferedReader", stream).peek(MAX_BYTE_ORDER_MARK_BYTES)[
+            :MAX_BYTE_ORDER_MARK_BYTES
+        ]
+    )
 
 
 def _decompress_gzip(stream: IO[bytes], file: InputFile) -> IO[bytes]:
     """Return the stream unchanged, or a decompressed stream if the content is gzip."""
-    if not _peek_byte_order_mark(stream).startswith(GZIP):
+    if not _peek_byte_order_mark(stream).startswith(GZIP_SIGNATURE):
         return stream
     return cast("IO[bytes]", io.BufferedReader(_DecompressedStream(stream, file)))
 
@@ -278,12 +308,12 @@ class _DecompressedStream(io.RawIOBase):
         data = self._gzip.read(len(buffer))
         self._count += len(data)
         most = min(
-            DEFAULT_LIMITS.bytes,
-            max(CHUNK, self._source.tell() * DEFAULT_LIMITS.ratio),
+            DEFAULT_ARCHIVE_LIMITS.bytes,
+            max(CHUNK_BYTES, self._source.tell() * DEFAULT_ARCHIVE_LIMITS.ratio),
         )
         if self._count > most:
             message = f"unpacks to more than {most:,} bytes: too good to be a text"
-            raise InputRefused([self._file.problem(message)])
+            raise InputRefused([self._file.make_problem(message)])
         buffer[: len(data)] = data
         return len(data)
 
@@ -308,32 +338,38 @@ class _Utf8Stream(io.RawIOBase):
 
     def _read_next_utf8(self) -> bytes:
         try:
-            text = self._text.read(CHUNK >> 4).encode()
+            text = self._text.read(CHUNK_BYTES >> 4).encode()
         except UnicodeError as fault:
             message = f"not {self._encoding}, which the file is said to be"
             raise InputRefused(
-                [self._file.problem(message, SAVED, line=self._line)]
+                [
+                    self._file.make_problem(
+                        message, EXPECTED_ENCODING_DESCRIPTION, line=self._line
+                    )
+                ]
             ) from fault
         self._line += text.count(b"\n")
         return text.removeprefix(b"\xef\xbb\xbf") if self._line == 1 else text
 
 
 Files = Sequence[InputFile]
-#: `MAX_NAMED` is the maximum number of file names in an error message.
-MAX_NAMED = 3
+#: `MAX_FILES_NAMED` is the maximum number of file names in an error message.
+MAX_FILES_NAMED = 3
 
 
-def shown_names(files: Files) -> str:
-    """Return the names of at most `MAX_NAMED` files and the number of further files,
+def join_shown_file_names(files: Files) -> str:
+    """Return the names of at most `MAX_FILES_NAMED` files and the number of further files,
     for an error message.
     """
     names = [file.shown for file in files]
-    more = len(names) - MAX_NAMED
-    return ", ".join(names[:MAX_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    more = len(names) - MAX_FILES_NAMED
+    return ", ".join(names[:MAX_FILES_NAMED]) + (
+        f" and {more:,} more" if more > 0 else ""
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class ArchiveLimits:
     """The maximum number and size of the files in an uploaded folder or archive."""
 
     files: int = 20_000
@@ -352,15 +388,15 @@ class Limits:
     reads_kit: bool = False
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_ARCHIVE_LIMITS = ArchiveLimits()
 
 
-def open_input(
+def open_input_files(
     path: Path,
     *,
     shown: str | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    reading: int = READING_VERSION,
+    limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS,
+    reading: int = CURRENT_PARSING_RULES_VERSION,
     encoding: str = "",
 ) -> list[InputFile]:
     """Return the files of a folder or a zip archive, or a single file, sorted by name.
@@ -374,8 +410,11 @@ def open_input(
     return [replace(file, reading=reading, encoding=encoding) for file in files]
 
 
-def open_kit(
-    path: Path, *, shown: str | None = None, limits: Limits = DEFAULT_LIMITS
+def open_starting_kit_files(
+    path: Path,
+    *,
+    shown: str | None = None,
+    limits: ArchiveLimits = DEFAULT_ARCHIVE_LIMITS,
 ) -> list[InputFile]:
     """Return the files in the folder `starting-kit` of a gold archive, with names
     relative to this folder. The folder `starting-kit` contains files for participants.
@@ -384,12 +423,12 @@ def open_kit(
     return _open_path(path, shown or str(path), limits, is_kit=True)
 
 
-def reading_of(files: "Files") -> int:
-    return files[0].reading if files else READING_VERSION
+def get_reading_version(files: "Files") -> int:
+    return files[0].reading if files else CURRENT_PARSING_RULES_VERSION
 
 
 def _open_path(
-    path: Path, shown: str, limits: Limits, *, is_kit: bool = False
+    path: Path, shown: str, limits: ArchiveLimits, *, is_kit: bool = False
 ) -> list[InputFile]:
     if path.is_dir():
         return _list_folder_files(path, shown, limits, is_kit=is_kit)
@@ -398,7 +437,7 @@ def _open_path(
             [Problem(file=shown, message="there is no such file or folder")]
         )
     if zipfile.is_zipfile(path) or PurePosixPath(shown).suffix.lower() == ".zip":
-        archive, members = checked_members(path, shown=shown, limits=limits)
+        archive, members = open_checked_zip(path, shown=shown, limits=limits)
         return [
             InputFile(
                 # Names of files in the starting kit include the kit's folder.
@@ -418,8 +457,11 @@ def _open_path(
     return [InputFile(PurePosixPath(shown).name, shown, _make_opener(path))]
 
 
-def open_inputs(
-    paths: Iterable[Path], *, reading: int = READING_VERSION, encoding: str = ""
+def open_files_of_all_inputs(
+    paths: Iterable[Path],
+    *,
+    reading: int = CURRENT_PARSING_RULES_VERSION,
+    encoding: str = "",
 ) -> list[InputFile]:
     """Return the files of several folders, archives or single files. Raises
     InputRefused if two files have the same name.
@@ -427,7 +469,7 @@ def open_inputs(
     files = [
         file
         for path in paths
-        for file in open_input(path, reading=reading, encoding=encoding)
+        for file in open_input_files(path, reading=reading, encoding=encoding)
     ]
     if twice := [
         shown
@@ -440,7 +482,7 @@ def open_inputs(
     return files
 
 
-def input_digest(files: Sequence[InputFile]) -> str:
+def compute_input_digest(files: Sequence[InputFile]) -> str:
     """Return the SHA-256 of the content if there is a single file. If there are several
     files, return the SHA-256 of a list that contains the digest and the name of each
     file.
@@ -456,21 +498,23 @@ def input_digest(files: Sequence[InputFile]) -> str:
 
 def _compute_file_digest(file: InputFile) -> str:
     digest = hashlib.sha256()
-    for chunk in file.chunks():
+    for chunk in file.iterate_raw_chunks():
         digest.update(chunk)
     return digest.hexdigest()
 
 
-def _is_ignored_file(name: PurePath, limits: Limits, *, is_kit: bool = False) -> bool:
-    if CLUTTER.intersection(name.parts):
+def _is_ignored_file(
+    name: PurePath, limits: ArchiveLimits, *, is_kit: bool = False
+) -> bool:
+    if IGNORED_FILE_NAMES.intersection(name.parts):
         return True
     if limits.reads_kit:
         return False
-    return name.parts == (NONCE_FILE,) or is_kit != is_in_kit(name)
+    return name.parts == (NONCE_FILE_NAME,) or is_kit != is_in_starting_kit(name)
 
 
-def is_in_kit(name: PurePath) -> bool:
-    return len(name.parts) > 1 and name.parts[0] == KIT
+def is_in_starting_kit(name: PurePath) -> bool:
+    return len(name.parts) > 1 and name.parts[0] == STARTING_KIT_FOLDER
 
 
 def _make_opener(path: Path) -> Callable[[], IO[bytes]]:
@@ -478,7 +522,7 @@ def _make_opener(path: Path) -> Callable[[], IO[bytes]]:
 
 
 def _list_folder_files(
-    folder: Path, shown: str, limits: Limits, *, is_kit: bool = False
+    folder: Path, shown: str, limits: ArchiveLimits, *, is_kit: bool = False
 ) -> list[InputFile]:
     files = []
     for path in sorted(folder.rglob("*")):
@@ -504,14 +548,14 @@ def _open_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]
     """
     try:
         return archive.open(member)
-    except DAMAGE as damage:
+    except DAMAGED_ARCHIVE_ERRORS as damage:
         raise zipfile.BadZipFile(str(damage)) from damage
 
 
-NESTED = frozenset(
+ARCHIVE_SUFFIXES = frozenset(
     {".zip", ".gz", ".tar", ".tgz", ".bz2", ".xz", ".7z", ".rar", ".zst"}
 )
-DAMAGE = (
+DAMAGED_ARCHIVE_ERRORS = (
     zipfile.BadZipFile,
     zlib.error,
     struct.error,
@@ -522,11 +566,11 @@ DAMAGE = (
     RuntimeError,
     ValueError,
 )
-METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
+SUPPORTED_COMPRESSION_METHODS = frozenset({zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED})
 
 
-def checked_members(
-    path: Path, *, shown: str, limits: Limits
+def open_checked_zip(
+    path: Path, *, shown: str, limits: ArchiveLimits
 ) -> tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]:
     """Return an opened zip archive and the files that the archive contains. Raises
     InputRefused with all problems.
@@ -534,9 +578,9 @@ def checked_members(
     try:
         # The number of files is limited before `zipfile` creates an object for each.
         with path.open("rb") as listing:
-            count = listed_files(listing, limits.files)
+            count = count_files_in_zip_directory(listing, limits.files)
         archive = zipfile.ZipFile(path) if count <= limits.files else None
-    except DAMAGE as damage:
+    except DAMAGED_ARCHIVE_ERRORS as damage:
         raise InputRefused(
             [Problem(file=shown, message=f"not a readable zip archive: {damage}")]
         ) from damage
@@ -545,7 +589,7 @@ def checked_members(
         raise InputRefused(
             [Problem(file=shown, message=f"{count:,} files", expected=expected)]
         )
-    if kind := office_kind(archive.namelist()):
+    if kind := detect_kind_of_office_file(archive.namelist()):
         archive.close()
         expected = "its content saved as CSV in UTF-8, or as JSON lines"
         raise InputRefused(
@@ -558,8 +602,8 @@ def checked_members(
         if not (member.filename and member.is_dir())
     ]
     try:
-        refuse(
-            Problems(
+        raise_if_any_problem_is_fatal(
+            ProblemList(
                 _find_archive_problems(members, path.stat().st_size, shown, limits)
             )
         )
@@ -570,7 +614,7 @@ def checked_members(
 
 
 def _find_archive_problems(
-    members: list[zipfile.ZipInfo], size: int, shown: str, limits: Limits
+    members: list[zipfile.ZipInfo], size: int, shown: str, limits: ArchiveLimits
 ) -> Iterator[Problem]:
     unpacked = sum(member.file_size for member in members)
     if unpacked > limits.bytes:
@@ -594,7 +638,9 @@ def _find_archive_problems(
             yield Problem(file=f"{shown}!{member.filename}", message=message)
 
 
-def _find_member_faults(member: zipfile.ZipInfo, limits: Limits) -> Iterator[str]:
+def _find_member_faults(
+    member: zipfile.ZipInfo, limits: ArchiveLimits
+) -> Iterator[str]:
     name = member.filename
     if not PurePosixPath(name).parts:
         yield "a file without a name"
@@ -609,15 +655,17 @@ def _find_member_faults(member: zipfile.ZipInfo, limits: Limits) -> Iterator[str
         yield "its name holds a control character"
     if stat.S_ISLNK(member.external_attr >> 16):
         yield "a link, not a file"
-    is_unread = is_in_kit(PurePosixPath(name))
+    is_unread = is_in_starting_kit(PurePosixPath(name))
     may_nest = limits.nests_anywhere or not set(limits.nested).isdisjoint(
         PurePosixPath(name).parts[:2]
     )
-    if PurePosixPath(name).suffix.lower() in NESTED and not (may_nest or is_unread):
+    if PurePosixPath(name).suffix.lower() in ARCHIVE_SUFFIXES and not (
+        may_nest or is_unread
+    ):
         yield "an archive inside the archive"
     if member.flag_bits & 0x1:
         yield "encrypted"
-    elif member.compress_type not in METHODS:
+    elif member.compress_type not in SUPPORTED_COMPRESSION_METHODS:
         yield "packed by a method other than deflate"
     if member.file_size > max(1 << 20, member.compress_size * limits.ratio):
         yield f"unpacks to {member.file_size:,} bytes from {member.compress_size:,}: too good to be a text"
@@ -627,13 +675,17 @@ _END_RECORD_FORMAT = struct.Struct("<4s4H2LH")
 _ZIP64_LOCATOR_FORMAT = struct.Struct("<4sLQL")
 _ZIP64_END_RECORD_FORMAT = struct.Struct("<4sQ2H2L4Q")
 _DIRECTORY_ENTRY_FORMAT = struct.Struct("<4s24x3H12x")
-_END_MARK, _LOCATOR_MARK, _LARGE_END_MARK = b"PK\x05\x06", b"PK\x06\x07", b"PK\x06\x06"
+_END_RECORD_SIGNATURE, _ZIP64_LOCATOR_SIGNATURE, _ZIP64_END_RECORD_SIGNATURE = (
+    b"PK\x05\x06",
+    b"PK\x06\x07",
+    b"PK\x06\x06",
+)
 _DIRECTORY_ENTRY_SIGNATURE = b"PK\x01\x02"
 #: The comment at the end of a zip archive has at most `_MAX_COMMENT_BYTES` bytes.
 _MAX_COMMENT_BYTES = (1 << 16) - 1
 
 
-def listed_files(archive: IO[bytes], most: int) -> int:
+def count_files_in_zip_directory(archive: IO[bytes], most: int) -> int:
     """Return an upper bound of the number of files in a zip archive, but at most
     ``most`` + 1. The archive's end record may state another number than the directory
     lists, so the larger number is returned.
@@ -666,9 +718,13 @@ def _find_end_record(tail: bytes) -> int | None:
     archive ends with a comment, the last signature of an end record is the position.
     """
     place = len(tail) - _END_RECORD_FORMAT.size
-    if place >= 0 and tail.startswith(_END_MARK, place) and tail.endswith(b"\0\0"):
+    if (
+        place >= 0
+        and tail.startswith(_END_RECORD_SIGNATURE, place)
+        and tail.endswith(b"\0\0")
+    ):
         return place
-    place = tail.rfind(_END_MARK)
+    place = tail.rfind(_END_RECORD_SIGNATURE)
     return place if 0 <= place <= len(tail) - _END_RECORD_FORMAT.size else None
 
 
@@ -682,8 +738,8 @@ def _read_zip64_end_record(archive: IO[bytes], begin: int) -> tuple[int, int] | 
     archive.seek(place)
     record = archive.read(_ZIP64_END_RECORD_FORMAT.size + _ZIP64_LOCATOR_FORMAT.size)
     if not record.startswith(
-        _LOCATOR_MARK, _ZIP64_END_RECORD_FORMAT.size
-    ) or not record.startswith(_LARGE_END_MARK):
+        _ZIP64_LOCATOR_SIGNATURE, _ZIP64_END_RECORD_FORMAT.size
+    ) or not record.startswith(_ZIP64_END_RECORD_SIGNATURE):
         return None
     _, _, _, _, _, _, _, claimed, directory_size, _ = (
         _ZIP64_END_RECORD_FORMAT.unpack_from(record)

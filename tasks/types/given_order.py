@@ -13,28 +13,37 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tasks.types.base import Index, PublicFile, Split, TaskType
-from tasks.types.files import BUILT_IN_FROM, ORDERED_FROM, InputFile
-from tasks.types.forms.instances import INPUTS, Content
+from tasks.types.files import (
+    FIRST_VERSION_ORDERING_BUILT_IN,
+    FIRST_VERSION_ORDERING_DECLARED,
+    InputFile,
+)
+from tasks.types.forms.instances import INPUTS_FILE_NAME, InstancesAndPool
 from tasks.types.forms.rankings import RankingTask
-from tasks.types.jsonlines import as_lines, record_id
-from tasks.types.problems import Problems
+from tasks.types.jsonlines import format_as_json_lines, get_record_id
+from tasks.types.problems import ProblemList
 
 _ORDER_HASH_DOMAIN = "candidates"
 
 
-def has_given_order(task_type: TaskType, nonce: str, reading: int) -> bool:
+def has_secret_candidate_order(task_type: TaskType, nonce: str, reading: int) -> bool:
     """Return True if the site publishes the candidates of a ranking task in the order
     of the HMAC. Gold that was read by older reading rules keeps the candidates in the
     order of its files.
     """
     if not nonce:
         return False
-    if ranking_of(task_type) is not None:
-        return reading >= ORDERED_FROM
-    return task_type.candidate_order is not None and reading >= BUILT_IN_FROM
+    if get_declared_ranking_task(task_type) is not None:
+        return reading >= FIRST_VERSION_ORDERING_DECLARED
+    return (
+        task_type.candidate_order is not None
+        and reading >= FIRST_VERSION_ORDERING_BUILT_IN
+    )
 
 
-def in_given_order(names: Iterable[str], nonce: str, instance: str = "") -> list[str]:
+def sort_candidates_by_hmac(
+    names: Iterable[str], nonce: str, instance: str = ""
+) -> list[str]:
     """Return the candidates of a ranking task in the public order that the HMAC
     determines. ``instance`` is the id of the instance with these candidates, or empty
     if all instances share the candidates.
@@ -44,23 +53,23 @@ def in_given_order(names: Iterable[str], nonce: str, instance: str = "") -> list
     # For speed with a million candidates, the JSON list is composed by hand.
     begin = f"[{_written(_ORDER_HASH_DOMAIN)}, {_written(instance)}, "
 
-    def place(name: str) -> bytes:
+    def compute_sort_key(name: str) -> bytes:
         return hmac.digest(key, f"{begin}{_written(name)}]".encode(), "sha256")
 
-    return sorted(names, key=place)
+    return sorted(names, key=compute_sort_key)
 
 
-def ordered_split(task_type: TaskType, split: Split, nonce: str) -> Split:
+def reorder_candidates_of_gold(task_type: TaskType, split: Split, nonce: str) -> Split:
     """Return a copy of a ranking task's gold in which the candidates have their public
     order.
     """
-    index = ordered_index(split.index, nonce)
+    index = reorder_candidates_of_index(split.index, nonce)
     if task_type.candidate_order is None:
         return replace(split, index=index)
     return task_type.candidate_order.renumbered(split, index)
 
 
-def ordered_index(index: Index, nonce: str) -> Index:
+def reorder_candidates_of_index(index: Index, nonce: str) -> Index:
     """Return the index of a ranking task with the candidates of each pool (list of
     candidates) in their public order. The HMAC includes the first instance that uses
     the pool, so that pools with the same candidates have different orders.
@@ -70,22 +79,22 @@ def ordered_index(index: Index, nonce: str) -> Index:
         backwards = zip(reversed(pool_of), reversed(index["instances"]), strict=True)
         owners = dict(backwards)
     ordered = [
-        in_given_order(names, nonce, owners[pool])
+        sort_candidates_by_hmac(names, nonce, owners[pool])
         for pool, names in enumerate(index["pools"])
     ]
     return {**index, "pools": ordered}
 
 
-def ordered_public(
+def reorder_candidates_of_public_files(
     task_type: TaskType, files: Iterable[PublicFile], nonce: str
 ) -> Iterator[PublicFile]:
     """Yield the public files of a ranking task with the candidates in their public
     order.
     """
-    if (form := ranking_of(task_type)) is not None:
+    if (form := get_declared_ranking_task(task_type)) is not None:
         yield from _reorder_declared_files(form, files, nonce)
     elif task_type.candidate_order is not None:
-        sorter = lambda names, owner: in_given_order(names, nonce, owner)  # noqa: E731
+        sorter = lambda names, owner: sort_candidates_by_hmac(names, nonce, owner)  # noqa: E731
         yield from task_type.candidate_order.reordered_files(files, sorter)
 
 
@@ -95,16 +104,17 @@ def _reorder_declared_files(
     for name, content in files:
         file = InputFile(name, name, partial(BytesIO, content))
         if form.pool_file and PurePosixPath(name).name == form.pool_file:
-            pool = form.read_pool([file], Problems())
+            pool = form.read_pool_records([file], ProblemList())
             ordered = {
-                document: pool[document] for document in in_given_order(pool, nonce)
+                document: pool[document]
+                for document in sort_candidates_by_hmac(pool, nonce)
             }
-            yield from form.public_pool(Content((), ordered))
-        elif form.candidates and name == INPUTS:
+            yield from form.iterate_public_pool_file(InstancesAndPool((), ordered))
+        elif form.candidates and name == INPUTS_FILE_NAME:
             records = map(json.loads, content.decode().splitlines())
             yield (
                 name,
-                as_lines(
+                format_as_json_lines(
                     _reorder_candidates(form, record, nonce) for record in records
                 ),
             )
@@ -118,12 +128,14 @@ def _reorder_candidates(form: RankingTask, record: Any, nonce: str) -> Any:
     for part in outer:
         place = place[part]
     by_name = {str(candidate): candidate for candidate in place[last]}
-    names = in_given_order(by_name, nonce, record_id(record, form.id) or "")
+    names = sort_candidates_by_hmac(
+        by_name, nonce, get_record_id(record, form.id) or ""
+    )
     place[last] = [by_name[name] for name in names]
     return record
 
 
-def ranking_of(task_type: TaskType) -> RankingTask | None:
+def get_declared_ranking_task(task_type: TaskType) -> RankingTask | None:
     """Return the `RankingTask` of a task type that a `task.toml` declares as a ranking,
     or None for other task types.
     """

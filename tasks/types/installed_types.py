@@ -4,4 +4,4 @@ package folders later.
 
 from tasks.types.registry import task_types
 
-FOUND = task_types()
+INSTALLED_TASK_TYPES = task_types()

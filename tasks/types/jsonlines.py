@@ -25,49 +25,49 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any, TypeVar
 
-from tasks.types.files import CLUTTER, PACKED, Files, InputFile
+from tasks.types.files import GZIP_SUFFIX, IGNORED_FILE_NAMES, Files, InputFile
 from tasks.types.guarded.json_reader import (
-    NotFinite,
-    RepeatedKey,
+    JsonKeyRepeated,
+    NumberNotFinite,
     read_json,
     read_json_list,
 )
-from tasks.types.guarded.limits import Unreadable
+from tasks.types.guarded.limits import TextUnreadable
 from tasks.types.problems import (
     InputRefused,
     Problem,
-    Problems,
+    ProblemList,
     TooManyProblems,
-    fatal,
-    quoted,
-    refuse,
+    raise_if_any_problem_is_fatal,
+    select_fatal_problems,
+    shorten_quoted_line,
 )
 from tasks.types.text import (
-    decoded,
-    json_fault,
-    json_kind,
-    json_lines,
-    nfc,
+    decode_utf8_or_windows_1252,
+    describe_json_type,
+    iterate_json_objects,
+    make_json_error_message,
+    normalise_to_nfc,
 )
 
-MAX_TEXT = 100_000
-#: `MISSING` is the end of every error message about a missing field.
-#: `MAX_FIELDS` limits the fields that a message about a missing field lists.
-MISSING, MAX_FIELDS = "” is missing", 8
-#: `NOT_IN_SPLIT` ends the error message about an answer to an unknown instance.
-NOT_IN_SPLIT = "is not in this split"
-#: `MAX_COUNTED` limits the errors that are counted but not listed.
-#: Reading stops when more than `MAX_COUNTED` errors are counted but not listed.
-MAX_COUNTED = 99_000
-Answer = TypeVar("Answer")
+MAX_TEXT_CHARACTERS = 100_000
+#: `MISSING_FIELD_MESSAGE_END` is the end of every error message about a missing field.
+#: `MAX_FIELDS_LISTED` limits the fields that a message about a missing field lists.
+MISSING_FIELD_MESSAGE_END, MAX_FIELDS_LISTED = "” is missing", 8
+#: `UNKNOWN_INSTANCE_MESSAGE_END` ends the error message about an answer to an unknown instance.
+UNKNOWN_INSTANCE_MESSAGE_END = "is not in this split"
+#: `MAX_UNLISTED_ERRORS` limits the errors that are counted but not listed.
+#: Reading stops when more than `MAX_UNLISTED_ERRORS` errors are counted but not listed.
+MAX_UNLISTED_ERRORS = 99_000
+ParsedAnswer = TypeVar("ParsedAnswer")
 
 
-class Line:
+class AnswerLine:
     """An answer in a run, which a task type parses. Faults that the task type finds are
     recorded with the position of the answer in the file.
     """
 
-    def __init__(self, record: "Record", problems: Problems) -> None:
+    def __init__(self, record: "JsonRecord", problems: ProblemList) -> None:
         self.record, self.value, self._problems = record, record.value, problems
         self.is_sound = True
 
@@ -77,8 +77,10 @@ class Line:
         the message.
         """
         self.is_sound = False
-        if message.endswith(MISSING):
-            fields = ", ".join(f"“{key[:40]}”" for key in [*self.value][:MAX_FIELDS])
+        if message.endswith(MISSING_FIELD_MESSAGE_END):
+            fields = ", ".join(
+                f"“{key[:40]}”" for key in [*self.value][:MAX_FIELDS_LISTED]
+            )
             message = f"{message}; found {fields or 'no field'}"
         self._problems.note(lambda: self.record.problem(message, expected))
 
@@ -88,7 +90,9 @@ class Line:
             lambda: self.record.problem(message, expected, fatal=False), fatal=False
         )
 
-    def text(self, key: str, *, example: str, longest: int = MAX_TEXT) -> str | None:
+    def text(
+        self, key: str, *, example: str, longest: int = MAX_TEXT_CHARACTERS
+    ) -> str | None:
         """Return the text that the answer contains under ``key``. If there is no text,
         or more than ``longest`` characters, record a fault and return None.
         """
@@ -96,11 +100,11 @@ class Line:
         if key not in self.value:
             self.wrong(f"“{key}” is missing", example)
         elif not isinstance(value, str):
-            self.wrong(f"“{key}” is {json_kind(value)}", "a text")
+            self.wrong(f"“{key}” is {describe_json_type(value)}", "a text")
         elif len(value) > longest:
             self.wrong(f"“{key}” has {len(value):,} characters", f"at most {longest:,}")
         else:
-            return well_formed(value)
+            return replace_unpaired_surrogates(value)
         return None
 
 
@@ -136,7 +140,7 @@ class AnswerForm:
 
 
 @dataclass(frozen=True)
-class Record:
+class JsonRecord:
     """A JSON object in a file, and its position, which is a line number or an index in
     a JSON list.
     """
@@ -150,7 +154,7 @@ class Record:
     @property
     def id(self) -> str | None:
         """Return the id in the record as a text, or None if the record has no id."""
-        return record_id(self.value)
+        return get_record_id(self.value)
 
     def problem(
         self, message: str, expected: str = "", *, fatal: bool = True
@@ -159,31 +163,33 @@ class Record:
         where: dict[str, Any] = {
             "file": self.file,
             "line": self.line,
-            "quote": quoted(self.raw),
+            "quote": shorten_quoted_line(self.raw),
         }
         return Problem(**where, message=message, expected=expected, fatal=fatal)
 
 
 #: `Named` functions yield each record in a file with its instance id or None.
-Named = Callable[[InputFile, Problems], Iterable[tuple[str | None, Record]]]
+NamedRecordsFunction = Callable[
+    [InputFile, ProblemList], Iterable[tuple[str | None, JsonRecord]]
+]
 
 
-def by_id(
-    file: InputFile, problems: Problems, key: str = "id"
-) -> Iterator[tuple[str | None, Record]]:
+def iterate_records_with_ids(
+    file: InputFile, problems: ProblemList, key: str = "id"
+) -> Iterator[tuple[str | None, JsonRecord]]:
     """Yield each record in a JSON file with the record's id."""
     for record in read_records(file, problems):
-        yield record_id(record.value, key), record
+        yield get_record_id(record.value, key), record
 
 
 def read_answers(
     files: Files,
     known: Collection[str],
-    read: Callable[[str, Line], Answer | None],
+    read: Callable[[str, AnswerLine], ParsedAnswer | None],
     form: AnswerForm,
     *,
-    named: Named | None = None,
-) -> tuple[dict[str, Answer], list[Problem]]:
+    named: NamedRecordsFunction | None = None,
+) -> tuple[dict[str, ParsedAnswer], list[Problem]]:
     """Return the answers of a run by instance, and all problems of the files. Callers
     must ignore the answers if a problem is fatal.
 
@@ -193,13 +199,17 @@ def read_answers(
     with its instance id, which is by default the value of the key ``form.id``. Raises
     TooManyProblems.
     """
-    problems = Problems(counts=MAX_COUNTED)
-    answers: dict[str, Answer] = {}
-    named = named or partial(by_id, key=form.id)
-    for file in run_files(files, form, problems):
+    problems = ProblemList(counts=MAX_UNLISTED_ERRORS)
+    answers: dict[str, ParsedAnswer] = {}
+    named = named or partial(iterate_records_with_ids, key=form.id)
+    for file in select_answer_files(files, form, problems):
         try:
-            records = as_known(named(file, problems), known, file.reading)
-            for name, line in named_lines(records, known, answers, form, problems):
+            records = replace_ids_by_gold_spelling(
+                named(file, problems), known, file.reading
+            )
+            for name, line in iterate_valid_answer_lines(
+                records, known, answers, form, problems
+            ):
                 answer = read(name, line)
                 if line.is_sound and answer is not None:
                     answers[name] = answer
@@ -215,9 +225,11 @@ def read_answers(
     return answers, problems
 
 
-def as_known(
-    records: Iterable[tuple[str | None, Record]], known: Collection[str], reading: int
-) -> Iterator[tuple[str | None, Record]]:
+def replace_ids_by_gold_spelling(
+    records: Iterable[tuple[str | None, JsonRecord]],
+    known: Collection[str],
+    reading: int,
+) -> Iterator[tuple[str | None, JsonRecord]]:
     """Yield each record of a run with its instance id, in the spelling of the gold. The
     instance ids of run and gold are compared in the Unicode form NFC.
     """
@@ -225,30 +237,32 @@ def as_known(
     for name, record in records:
         if name and name not in known and reading > 1:
             if spelling is None:
-                spelling = {nfc(own): own for own in known}
-            yield spelling.get(nfc(name), name), record
+                spelling = {normalise_to_nfc(own): own for own in known}
+            yield spelling.get(normalise_to_nfc(name), name), record
         else:
             yield name, record
 
 
-def run_files(files: Files, form: AnswerForm, problems: Problems) -> list[InputFile]:
+def select_answer_files(
+    files: Files, form: AnswerForm, problems: ProblemList
+) -> list[InputFile]:
     """Return those files of a run that can contain answers according to their extension
     or their first bytes.
 
     Each other file is recorded as a problem, which is only a warning if some file of
     the run can contain answers.
     """
-    readable = [file for file in files if file.suffix in SUFFIXES]
-    readable = readable or [file for file in files if begins_as_json(file)]
+    readable = [file for file in files if file.suffix in JSON_SUFFIXES]
+    readable = readable or [file for file in files if begins_like_json(file)]
     is_readable = set(map(id, readable))
     for file in files:
         if id(file) not in is_readable:
-            message = file.kind_by_name
-            problems.append(file.problem(message, form.files, fatal=not readable))
+            message = file.kind_by_suffix
+            problems.append(file.make_problem(message, form.files, fatal=not readable))
     return readable
 
 
-def begins_as_json(file: InputFile) -> bool:
+def begins_like_json(file: InputFile) -> bool:
     with suppress(InputRefused):
         for line in replace(file, reading=1).lines():
             if begin := line.removeprefix(codecs.BOM_UTF8).strip():
@@ -256,19 +270,19 @@ def begins_as_json(file: InputFile) -> bool:
     return False
 
 
-def named_lines(
-    records: Iterable[tuple[str | None, Record]],
+def iterate_valid_answer_lines(
+    records: Iterable[tuple[str | None, JsonRecord]],
     known: Collection[str],
     answered: Container[str],
     form: AnswerForm,
-    problems: Problems,
-) -> Iterator[tuple[str, Line]]:
+    problems: ProblemList,
+) -> Iterator[tuple[str, AnswerLine]]:
     """Yield each answer in a run with its instance id. Record a fault for each answer
     with an unknown instance id, and for repeated answers to an instance.
     """
     once = f"one {form.noun} for each instance"
     for name, record in records:
-        line = Line(record, problems)
+        line = AnswerLine(record, problems)
         if not name:
             value = record.value.get(form.id)
             kind = (
@@ -276,13 +290,13 @@ def named_lines(
                 if value is None
                 else "empty"
                 if value == ""
-                else json_kind(value)
+                else describe_json_type(value)
             )
             line.wrong(f"“{form.id}” is {kind}", form.example)
         elif name not in known:
             first = next(iter(known), "")
             line.wrong(
-                f"instance “{name}” {NOT_IN_SPLIT}",
+                f"instance “{name}” {UNKNOWN_INSTANCE_MESSAGE_END}",
                 f"an id of the split, such as “{first}”",
             )
         elif name in answered and not form.later_counts:
@@ -294,22 +308,22 @@ def named_lines(
         yield name or "", line
 
 
-def refuse_faulty(
+def refuse_faulty_gold(
     files: Files, problems: Sequence[Problem], items: Sized, noun: str, expected: str
 ) -> None:
     """Raise InputRefused if the gold (reference answers) contains no items or a problem
     is fatal.
     """
-    if not items and not fatal(problems):
+    if not items and not select_fatal_problems(problems):
         shown = files[0].shown if len(files) == 1 else ""
         problems = [
             *problems,
             Problem(file=shown, message=f"no {noun} are here", expected=expected),
         ]
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
 
 
-def content_digest(records: Iterable[Mapping[str, Any]]) -> str:
+def compute_records_digest(records: Iterable[Mapping[str, Any]]) -> str:
     """Return the SHA-256 of gold records (reference answers) in a canonical JSON text.
     The canonical text sorts records by id and keys by name, so the digest does not
     depend on the order of records in the file.
@@ -321,15 +335,15 @@ def content_digest(records: Iterable[Mapping[str, Any]]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def as_lines(records: Iterable[Any]) -> bytes:
+def format_as_json_lines(records: Iterable[Any]) -> bytes:
     """Return the records as JSON lines, with one record per line."""
     return "".join(
         json.dumps(record, ensure_ascii=False) + "\n" for record in records
     ).encode()
 
 
-SUFFIXES = (".json", ".jsonl", ".ndjson")
-LINES = (".jsonl", ".ndjson")
+JSON_SUFFIXES = (".json", ".jsonl", ".ndjson")
+JSON_LINES_SUFFIXES = (".jsonl", ".ndjson")
 #: `_ID_FIELD_NAMES` lists the keys of instance ids in published data sets.
 _ID_FIELD_NAMES = ("id", "sample_id", "question_id")
 _EXPECTED_FORMS_OF_FILE = (
@@ -337,7 +351,7 @@ _EXPECTED_FORMS_OF_FILE = (
 )
 
 
-def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
+def get_record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
     """Return the id of a record, which is the value of ``key``. If ``key`` is `id` and
     missing, return the value of another id key of published data sets, such as
     `question_id`.
@@ -353,31 +367,31 @@ def record_id(value: Mapping[str, Any], key: str = "id") -> str | None:
     )
 
 
-def well_formed(text: str) -> str:
+def replace_unpaired_surrogates(text: str) -> str:
     """Return a text in which question marks replace unpaired surrogates. JSON texts can
     contain unpaired surrogates, which cannot be encoded in UTF-8.
     """
     return text.encode("utf-8", "replace").decode()
 
 
-def read_records(file: InputFile, problems: list[Problem]) -> Iterator[Record]:
+def read_records(file: InputFile, problems: list[Problem]) -> Iterator[JsonRecord]:
     """Yield the records in a file of JSON lines or with a JSON list. A value that is
     not a JSON object is recorded as a problem.
     """
-    yield from Records(file, problems)
+    yield from JsonFileRecords(file, problems)
 
 
 def is_records_file(name: str) -> bool:
     """Return True if the extension of the file name is one of JSON files, and the file
     is no system file such as `.DS_Store`.
     """
-    path = PurePosixPath(name.lower().removesuffix(PACKED))
-    return path.suffix in SUFFIXES and not CLUTTER.intersection(
+    path = PurePosixPath(name.lower().removesuffix(GZIP_SUFFIX))
+    return path.suffix in JSON_SUFFIXES and not IGNORED_FILE_NAMES.intersection(
         PurePosixPath(name).parts
     )
 
 
-class Records:
+class JsonFileRecords:
     """An iterable of the records in a JSON file, which may contain millions of records.
 
     JSON lines are parsed one by one during the iteration, but a JSON list is parsed at
@@ -386,36 +400,38 @@ class Records:
 
     def __init__(self, file: InputFile, problems: list[Problem]) -> None:
         self._file, self._problems = file, problems
-        self._items = None if file.suffix in LINES else self._read_json_items()
+        self._items = (
+            None if file.suffix in JSON_LINES_SUFFIXES else self._read_json_items()
+        )
 
     @property
-    def are_by_place(self) -> bool:
+    def are_records_without_ids(self) -> bool:
         """Return True if the file is a JSON list, and no record in the list contains an
         id.
         """
         items = self._items
         return bool(items) and not any(
-            record_id(item) for item in items or () if isinstance(item, dict)
+            get_record_id(item) for item in items or () if isinstance(item, dict)
         )
 
     def __len__(self) -> int:
         """Return the number of records if the file is a JSON list."""
         return sum(isinstance(item, dict) for item in self._items or ())
 
-    def __iter__(self) -> Iterator[Record]:
+    def __iter__(self) -> Iterator[JsonRecord]:
         if self._items is None:
             for position, (line, value, raw) in enumerate(
-                json_lines(self._file, self._problems), start=1
+                iterate_json_objects(self._file, self._problems), start=1
             ):
-                yield Record(self._file.shown, line, position, value, raw)
+                yield JsonRecord(self._file.shown, line, position, value, raw)
             return
         for position, item in enumerate(self._items, start=1):
             if isinstance(item, dict):
-                yield Record(self._file.shown, None, position, item)
+                yield JsonRecord(self._file.shown, None, position, item)
             else:
                 self._problems.append(
-                    self._file.problem(
-                        f"item {position} is {json_kind(item)}", "an object"
+                    self._file.make_problem(
+                        f"item {position} is {describe_json_type(item)}", "an object"
                     )
                 )
 
@@ -427,7 +443,8 @@ class Records:
         line: int | None = None
         try:
             items = read_json(
-                decoded(self._file.read()), is_unique=self._file.reading > 1
+                decode_utf8_or_windows_1252(self._file.read()),
+                is_unique=self._file.reading > 1,
             )
             if isinstance(items, dict):
                 items = (
@@ -435,26 +452,28 @@ class Records:
                 )
             if isinstance(items, list):
                 return items
-            message = f"found {json_kind(items)}"
+            message = f"found {describe_json_type(items)}"
         except ValueError as fault:
-            message = json_fault(fault)
+            message = make_json_error_message(fault)
             if isinstance(fault, json.JSONDecodeError):
                 if fault.msg == "Extra data" and fault.lineno > 1:
                     return None
                 line = fault.lineno
-            elif isinstance(fault, RepeatedKey):
+            elif isinstance(fault, JsonKeyRepeated):
                 expected, line = "each key once", self._find_repeated_key_line()
-            elif isinstance(fault, NotFinite):
+            elif isinstance(fault, NumberNotFinite):
                 expected = "finite numbers"
-            elif isinstance(fault, Unreadable):
+            elif isinstance(fault, TextUnreadable):
                 line = fault.line
-        self._problems.append(self._file.problem(message, expected, line=line))
+        self._problems.append(self._file.make_problem(message, expected, line=line))
         return []
 
     def _find_repeated_key_line(self) -> int | None:
         """Return the line number of that item in a JSON list which repeats a key."""
         try:
-            read_json_list(decoded(self._file.read()), is_unique=True)
+            read_json_list(
+                decode_utf8_or_windows_1252(self._file.read()), is_unique=True
+            )
         except ValueError as fault:
             return getattr(fault, "line", None)
         return None

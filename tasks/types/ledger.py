@@ -10,21 +10,31 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-ENTAILS, SUPPORTS, ASSIGNS, PREFERS = "entails", "supports", "assigns", "prefers"
+ENTAILS_KIND, SUPPORTS_KIND, ASSIGNS_KIND, PREFERS_KIND = (
+    "entails",
+    "supports",
+    "assigns",
+    "prefers",
+)
 #: The value `store:JUDGE` of an option names a judge of a site's ledger.
-STORE = "store"
+LEDGER_JUDGE_PREFIX = "store"
 #: The first line of a file with labels of a site's ledger has this key.
-KEPT = "kept"
-#: `NO_LABEL` is recorded if a model gave no valid answer in two attempts.
-NO_LABEL = "no label"
-YES, NO = "yes", "no"
-#: `MAX_JUDGE`, `MAX_BY` and `MAX_RATIONALE` limit the lengths of names and rationales.
-#: `MAX_REPEAT` is the highest permitted number of repetitions of a judgement.
-MAX_JUDGE, MAX_BY, MAX_RATIONALE, MAX_REPEAT = 200, 100, 2000, 9999
+LEDGER_FILE_KEY = "kept"
+#: `NO_VALID_LABEL` is recorded if a model gave no valid answer in two attempts.
+NO_VALID_LABEL = "no label"
+ENTAILED_LABEL, NOT_ENTAILED_LABEL = "yes", "no"
+#: `MAX_JUDGE_NAME_CHARACTERS` and the next two constants limit the lengths of names and rationales.
+#: `MAX_REPETITION_NUMBER` is the highest permitted number of repetitions of a judgement.
+(
+    MAX_JUDGE_NAME_CHARACTERS,
+    MAX_PERSON_NAME_CHARACTERS,
+    MAX_RATIONALE_CHARACTERS,
+    MAX_REPETITION_NUMBER,
+) = 200, 100, 2000, 9999
 
 
 @dataclass(frozen=True)
-class Kind:
+class JudgementKind:
     """A kind of judgement, such as “a document supports a sentence”, with the roles of
     the judged texts and the possible labels from best to worst.
 
@@ -38,28 +48,33 @@ class Kind:
     of_run: tuple[str, ...]
 
 
-KINDS: Mapping[str, Kind] = {
-    ENTAILS: Kind(("premise", "hypothesis"), (YES, NO), NO, ("hypothesis",)),
-    SUPPORTS: Kind(
+JUDGEMENT_KINDS_BY_NAME: Mapping[str, JudgementKind] = {
+    ENTAILS_KIND: JudgementKind(
+        ("premise", "hypothesis"),
+        (ENTAILED_LABEL, NOT_ENTAILED_LABEL),
+        NOT_ENTAILED_LABEL,
+        ("hypothesis",),
+    ),
+    SUPPORTS_KIND: JudgementKind(
         ("sentence", "document"), ("full", "partial", "none"), "partial", ("sentence",)
     ),
-    ASSIGNS: Kind(
+    ASSIGNS_KIND: JudgementKind(
         ("topic", "nugget", "report"),
         ("support", "partial_support", "not_support"),
         "partial_support",
         ("report",),
     ),
-    PREFERS: Kind(
+    PREFERS_KIND: JudgementKind(
         ("topic", "left", "right"), ("left", "right", "tie"), "tie", ("left", "right")
     ),
 }
 
 
 #: Items of these kinds may count neither way, as in files with “no label”.
-LEAVING_OUT = (SUPPORTS, ASSIGNS)
-#: A judgement by ORGANISERS with NO_LABEL leaves items out that have no other label.
+KINDS_THAT_ALLOW_NO_LABEL = (SUPPORTS_KIND, ASSIGNS_KIND)
+#: A judgement by ORGANISERS_PSEUDONYM with NO_VALID_LABEL leaves items out that have no other label.
 #: No person has this pseudonym, and rows with it have no label.
-ORGANISERS = "left out by organisers"
+ORGANISERS_PSEUDONYM = "left out by organisers"
 
 
 class Judgement(NamedTuple):
@@ -80,7 +95,7 @@ class Judgement(NamedTuple):
     cost: float | None = None
 
 
-class Settled(NamedTuple):
+class DecidedLabel(NamedTuple):
     """The label that several judgements of the same items lead to.
 
     ``is_tie`` is True if two labels have equally many votes of people. ``is_left_out``
@@ -95,10 +110,12 @@ class Settled(NamedTuple):
         """Return True if a scorer can use the decision. Metrics of entailment need a
         label of each pair.
         """
-        return self.label != NO_LABEL or (self.is_left_out and kind in LEAVING_OUT)
+        return self.label != NO_VALID_LABEL or (
+            self.is_left_out and kind in KINDS_THAT_ALLOW_NO_LABEL
+        )
 
 
-class GivenLabel(NamedTuple):
+class RecordedLabel(NamedTuple):
     """The label that a person, or a repetition of a model, gave to the judged items."""
 
     by: str
@@ -106,7 +123,7 @@ class GivenLabel(NamedTuple):
     label: str
 
 
-class AskedItem(NamedTuple):
+class ItemToJudge(NamedTuple):
     """The texts of one item that a run asks a judge about, in the order of the kind's
     roles.
 
@@ -124,18 +141,20 @@ class AskedItem(NamedTuple):
     @property
     def items(self) -> str:
         """Return the digests of the texts, separated by spaces."""
-        return " ".join(map(digest_of, self.texts))
+        return " ".join(map(compute_text_digest, self.texts))
 
     @property
-    def by_role(self) -> dict[str, str]:
-        return dict(zip(KINDS[self.kind].items, self.texts, strict=True))
+    def texts_by_role(self) -> dict[str, str]:
+        return dict(
+            zip(JUDGEMENT_KINDS_BY_NAME[self.kind].items, self.texts, strict=True)
+        )
 
 
-def digest_of(text: str) -> str:
+def compute_text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
 
 
-def shown_items(items: str) -> list[str]:
+def format_item_digests(items: str) -> list[str]:
     """Return the digests of judged texts with the name of the hash algorithm before
     each digest, such as `sha256:…`.
     """
@@ -144,37 +163,39 @@ def shown_items(items: str) -> list[str]:
     ]
 
 
-def settled(kind: str, given: Iterable[GivenLabel]) -> Settled:
+def decide_label(kind: str, given: Iterable[RecordedLabel]) -> DecidedLabel:
     """Return the label that follows from several judgements of the same items, and that
     metrics use. If people judged the items, the most frequent label of people is used,
     otherwise the first valid label of a model.
 
     A single valid judgement of the items is sufficient for a label. Without one, the
-    items are left out if organisers gave them NO_LABEL.
+    items are left out if organisers gave them NO_VALID_LABEL.
     """
     ordered = sorted(given)
-    people = [one.label for one in ordered if one.by and one.label != NO_LABEL]
+    people = [one.label for one in ordered if one.by and one.label != NO_VALID_LABEL]
     if people:
-        return majority(kind, people)
-    labels = (one.label for one in ordered if one.label != NO_LABEL)
-    label = next(labels, NO_LABEL)
-    is_left_out = label == NO_LABEL and any(one.by == ORGANISERS for one in ordered)
-    return Settled(label, is_left_out=is_left_out)
+        return decide_label_by_majority(kind, people)
+    labels = (one.label for one in ordered if one.label != NO_VALID_LABEL)
+    label = next(labels, NO_VALID_LABEL)
+    is_left_out = label == NO_VALID_LABEL and any(
+        one.by == ORGANISERS_PSEUDONYM for one in ordered
+    )
+    return DecidedLabel(label, is_left_out=is_left_out)
 
 
-def majority(kind: str, labels: Iterable[str]) -> Settled:
+def decide_label_by_majority(kind: str, labels: Iterable[str]) -> DecidedLabel:
     """Return the label with the most votes. If several labels have the most votes,
     return the lowest of them, or ``divided`` if both the best and the worst label are
     among them.
     """
-    counts = Counter(label for label in labels if label != NO_LABEL)
+    counts = Counter(label for label in labels if label != NO_VALID_LABEL)
     if not counts:
-        return Settled(NO_LABEL)
+        return DecidedLabel(NO_VALID_LABEL)
     most = max(counts.values())
-    known = KINDS[kind]
+    known = JUDGEMENT_KINDS_BY_NAME[kind]
     first = [label for label in known.labels if counts[label] == most]
     if len(first) == 1:
-        return Settled(first[0])
-    if kind == PREFERS or {known.labels[0], known.labels[-1]} <= set(first):
-        return Settled(known.divided, is_tie=True)
-    return Settled(first[-1], is_tie=True)
+        return DecidedLabel(first[0])
+    if kind == PREFERS_KIND or {known.labels[0], known.labels[-1]} <= set(first):
+        return DecidedLabel(known.divided, is_tie=True)
+    return DecidedLabel(first[-1], is_tie=True)

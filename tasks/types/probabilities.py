@@ -6,16 +6,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
-from tasks.types.text import json_kind
+from tasks.types.text import describe_json_type
 
-FIELD = "probabilities"
-#: Because of rounding, the sum of the probabilities may differ from 1 by `TOLERANCE`.
-TOLERANCE = 0.001
+PROBABILITIES_FIELD = "probabilities"
+#: Because of rounding, the sum of the probabilities may differ from 1 by `SUM_TOLERANCE`.
+SUM_TOLERANCE = 0.001
 
-Probabilities = Mapping[str, float]
+ProbabilityByLabel = Mapping[str, float]
 
 
-class ProbabilitiesRefused(ValueError):
+class InvalidProbabilities(ValueError):
     """The error for invalid probabilities on a line of a run. The error contains a
     message, and a description of valid probabilities.
     """
@@ -39,7 +39,7 @@ class LabelWithProbabilities(str):
     """
 
     __slots__ = ("confidence", "is_answer", "is_left_out", "probabilities", "record")
-    probabilities: Probabilities | None
+    probabilities: ProbabilityByLabel | None
     confidence: float | None
     is_left_out: bool
     is_answer: bool
@@ -48,7 +48,7 @@ class LabelWithProbabilities(str):
     def __new__(
         cls,
         label: str,
-        probabilities: Probabilities | None = None,
+        probabilities: ProbabilityByLabel | None = None,
         *,
         confidence: float | None = None,
         is_left_out: bool = False,
@@ -62,36 +62,39 @@ class LabelWithProbabilities(str):
         return label_text
 
 
-def read_probabilities(
+def parse_label_probabilities(
     record: Mapping[str, Any],
     labels: Sequence[str],
     label_of: Callable[[str], str | None] = str,
-) -> Probabilities | None:
+) -> ProbabilityByLabel | None:
     """Return a mapping from label to probability, or None if the record contains no
     probabilities.
 
     The function ``label_of`` maps the spelling of a label in the run to the label, or
-    to None if the spelling is unknown. Raises ProbabilitiesRefused.
+    to None if the spelling is unknown. Raises InvalidProbabilities.
     """
-    values = record.get(FIELD)
+    values = record.get(PROBABILITIES_FIELD)
     if values is None:
         return None
     if not isinstance(values, dict):
         example = f'an object such as {{"{labels[0]}": 0.8, "{labels[-1]}": 0.2}}'
-        raise ProbabilitiesRefused(f"“{FIELD}” is {json_kind(values)}", example)
+        raise InvalidProbabilities(
+            f"“{PROBABILITIES_FIELD}” is {describe_json_type(values)}", example
+        )
     probabilities: dict[str, float] = {}
     for spelling, value in values.items():
         label = label_of(spelling)
         if label is None or label not in labels:
-            message = f"“{spelling[:100]}” in “{FIELD}” is no label"
-            raise ProbabilitiesRefused(message, f"one of {', '.join(labels)}")
+            message = f"“{spelling[:100]}” in “{PROBABILITIES_FIELD}” is no label"
+            raise InvalidProbabilities(message, f"one of {', '.join(labels)}")
         if label in probabilities:
-            raise ProbabilitiesRefused(
-                f"“{FIELD}” has {label} twice", "one probability for each label"
+            raise InvalidProbabilities(
+                f"“{PROBABILITIES_FIELD}” has {label} twice",
+                "one probability for each label",
             )
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ProbabilitiesRefused(
-                f"the probability of {label} is {json_kind(value)}", "a number"
+            raise InvalidProbabilities(
+                f"the probability of {label} is {describe_json_type(value)}", "a number"
             )
         if not 0 <= value <= 1:
             shown = (
@@ -99,13 +102,14 @@ def read_probabilities(
                 if isinstance(value, float)
                 else "a whole number beyond 0 and 1"
             )
-            raise ProbabilitiesRefused(
+            raise InvalidProbabilities(
                 f"the probability of {label} is {shown}", "a number from 0 to 1"
             )
         probabilities[label] = float(value)
     total = math.fsum(probabilities.values())
-    if abs(total - 1) > TOLERANCE:
-        raise ProbabilitiesRefused(
-            f"“{FIELD}” sum to {total:.4g}", f"a sum of 1, to {TOLERANCE}"
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise InvalidProbabilities(
+            f"“{PROBABILITIES_FIELD}” sum to {total:.4g}",
+            f"a sum of 1, to {SUM_TOLERANCE}",
         )
     return probabilities

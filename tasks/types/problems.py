@@ -10,13 +10,13 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import Any, Self
 
-#: `QUOTE_LENGTH` is the maximum length of a line that an error message quotes.
-QUOTE_LENGTH = 160
-MAX_PROBLEMS = 1_000
-#: `MAX_LISTED` is the maximum number of problems that a web page or command lists.
-MAX_LISTED = 200
-#: Texts of problems have at most `MAX_TOLD` characters, as they may quote long names.
-MAX_TOLD = 2_000
+#: `MAX_QUOTE_CHARACTERS` is the maximum length of a line that an error message quotes.
+MAX_QUOTE_CHARACTERS = 160
+MAX_STORED_PROBLEMS = 1_000
+#: `MAX_LISTED_PROBLEMS` is the maximum number of problems that a web page or command lists.
+MAX_LISTED_PROBLEMS = 200
+#: Texts of problems have at most `MAX_PROBLEM_CHARACTERS` characters, as they may quote long names.
+MAX_PROBLEM_CHARACTERS = 2_000
 
 _FIELDS_OMITTED_IF_EMPTY = ("topic", "category")
 
@@ -50,12 +50,12 @@ class Problem:
     def __post_init__(self) -> None:
         """Replace null characters and unpaired surrogates in the texts of the problem,
         because databases cannot store them. Shorten each text of the problem to at most
-        `MAX_TOLD` characters.
+        `MAX_PROBLEM_CHARACTERS` characters.
         """
         for name in ("message", "file", "expected", "quote", "topic"):
             text = getattr(self, name)
-            if len(text) > MAX_TOLD:
-                text = f"{text[: MAX_TOLD - 1]}…"
+            if len(text) > MAX_PROBLEM_CHARACTERS:
+                text = f"{text[: MAX_PROBLEM_CHARACTERS - 1]}…"
             text = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
             object.__setattr__(self, name, text)
 
@@ -78,7 +78,7 @@ class Problem:
             name: value for name, value in asdict(self).items() if name not in left_out
         }
 
-    def as_finding(self) -> dict[str, str | int | None]:
+    def as_check_command_json(self) -> dict[str, str | int | None]:
         """Return the problem as a dictionary, in the format of the command `check
         --json`. If the problem has a category, the dictionary also contains the
         category, and the topic or null.
@@ -112,8 +112,8 @@ class TooManyProblems(InputRefused):
     """The error for files with so many problems that they were not read to the end."""
 
 
-class Problems(list[Problem]):
-    """A list that stores at most ``MAX_PROBLEMS`` errors and at most as many warnings.
+class ProblemList(list[Problem]):
+    """A list that stores at most ``MAX_STORED_PROBLEMS`` errors and at most as many warnings.
 
     Further errors and warnings are only counted, and at most ``counts`` further errors
     are permitted. An error that exceeds this limit raises TooManyProblems with all
@@ -122,7 +122,7 @@ class Problems(list[Problem]):
 
     def __init__(self, problems: Iterable[Problem] = (), *, counts: int = 0) -> None:
         super().__init__()
-        self._max = {True: MAX_PROBLEMS + counts, False: None}
+        self._max = {True: MAX_STORED_PROBLEMS + counts, False: None}
         self._found = {True: 0, False: 0}
         self.extend(problems)
 
@@ -150,7 +150,7 @@ class Problems(list[Problem]):
             last_words = Problem(file=last.file, line=last.line, message=message)
             raise TooManyProblems([*self, *self.rest(), last_words])
         self._found[fatal] += 1
-        if self._found[fatal] <= MAX_PROBLEMS:
+        if self._found[fatal] <= MAX_STORED_PROBLEMS:
             super().append(make())
 
     def append(self, problem: Problem) -> None:
@@ -170,7 +170,7 @@ class Problems(list[Problem]):
         """
         rest = []
         for word, is_fatal in (("error", True), ("warning", False)):
-            if (more := self._found[is_fatal] - MAX_PROBLEMS) > 0:
+            if (more := self._found[is_fatal] - MAX_STORED_PROBLEMS) > 0:
                 message = (
                     f"{more:,} more {word}{'s are' if more > 1 else ' is'} not listed"
                 )
@@ -180,12 +180,12 @@ class Problems(list[Problem]):
         return rest
 
 
-def given_up(file: str, line: int) -> Problem:
-    message = f"not read from here on, after {MAX_PROBLEMS:,} problems before it"
+def make_stopped_reading_problem(file: str, line: int) -> Problem:
+    message = f"not read from here on, after {MAX_STORED_PROBLEMS:,} problems before it"
     return Problem(file=file, line=line, message=message)
 
 
-def in_order(problems: Iterable[Problem]) -> list[Problem]:
+def sort_problems(problems: Iterable[Problem]) -> list[Problem]:
     """Sort the problems by file and line. In each file, problems without a line number
     come first, and the last problems of the result are summaries of unlisted problems.
     """
@@ -195,27 +195,29 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
     )
 
 
-def capped(
-    problems: Sequence[Problem], most: int = MAX_LISTED
+def select_problems_to_list(
+    problems: Sequence[Problem], most: int = MAX_LISTED_PROBLEMS
 ) -> tuple[list[Problem], int]:
     """Return the first ``most`` problems, for display on a page or by a command, and
     the number of all further problems. Equal problems count as one, and errors are
     chosen before warnings.
     """
-    single = merged(problem for problem in problems if not problem.is_rest)
+    single = merge_equal_problems(
+        problem for problem in problems if not problem.is_rest
+    )
     places = sorted(range(len(single)), key=lambda place: not single[place].fatal)
     chosen = [single[place] for place in sorted(places[:most])]
     return chosen, counted(problems) - counted(chosen)
 
 
-#: A merged problem lists at most `MAX_ALIKE` further line numbers.
-MAX_ALIKE = 5
+#: A merged problem lists at most `MAX_FURTHER_LINES_LISTED` further line numbers.
+MAX_FURTHER_LINES_LISTED = 5
 #: `_ITEM_NUMBER_PATTERN` matches the number that begins a message about an item of a JSON list.
 _ITEM_NUMBER_PATTERN = re.compile(r"\Aitem ([0-9]+): ")
 
 
 @dataclass(frozen=True)
-class Lines:
+class FurtherLines:
     """The number of further lines that have the same problem, and the numbers of some
     of these lines.
     """
@@ -242,7 +244,7 @@ class Lines:
         return f" (and {self.count} more line{'s' if self.count > 1 else ''}: {self})"
 
 
-def merged(problems: Iterable[Problem]) -> list[Problem]:
+def merge_equal_problems(problems: Iterable[Problem]) -> list[Problem]:
     """Return the problems with all equal problems of a file merged to one problem. A
     merged problem has the line number of the first of the equal problems.
     """
@@ -265,7 +267,11 @@ def _merge_problems(same: Sequence[Problem]) -> Problem:
         for line in (_line_or_item_number(problem), *problem.lines)
     )
     lines = tuple(
-        islice((line for line in places if line is not None), 1, MAX_ALIKE + 1)
+        islice(
+            (line for line in places if line is not None),
+            1,
+            MAX_FURTHER_LINES_LISTED + 1,
+        )
     )
     return replace(first, count=counted(same), lines=lines)
 
@@ -275,25 +281,27 @@ def _line_or_item_number(problem: Problem) -> int | None:
     return int(item[1]) if problem.line is None and item else problem.line
 
 
-def alike(problems: Iterable[Problem]) -> list[tuple[Problem, Lines]]:
+def merge_with_further_lines(
+    problems: Iterable[Problem],
+) -> list[tuple[Problem, FurtherLines]]:
     """Return the distinct problems, each with the numbers of further lines that have
     the same problem.
     """
     return [
-        (one, Lines() if one.is_rest else Lines(one.count - 1, one.lines))
-        for one in merged(problems)
+        (one, FurtherLines() if one.is_rest else FurtherLines(one.count - 1, one.lines))
+        for one in merge_equal_problems(problems)
     ]
 
 
-def fatal(problems: Iterable[Problem]) -> list[Problem]:
+def select_fatal_problems(problems: Iterable[Problem]) -> list[Problem]:
     return [problem for problem in problems if problem.fatal]
 
 
-def refuse(problems: Sequence[Problem]) -> None:
+def raise_if_any_problem_is_fatal(problems: Sequence[Problem]) -> None:
     """Raise InputRefused with all ``problems`` if at least one of them is fatal."""
-    if fatal(problems):
+    if select_fatal_problems(problems):
         raise InputRefused(
-            [*problems, *(problems.rest() if isinstance(problems, Problems) else ())]
+            [*problems, *(problems.rest() if isinstance(problems, ProblemList) else ())]
         )
 
 
@@ -301,29 +309,33 @@ def counted(problems: Iterable[Problem]) -> int:
     return sum(problem.count for problem in problems)
 
 
-def as_values(problems: Iterable[Problem]) -> list[dict[str, Any]]:
+def convert_problems_to_dicts(problems: Iterable[Problem]) -> list[dict[str, Any]]:
     """Return the problems as dictionaries, which can be sent to another process as
     JSON.
     """
     return [asdict(problem) for problem in problems]
 
 
-def from_values(values: Iterable[Mapping[str, Any]]) -> list[Problem]:
+def convert_dicts_to_problems(values: Iterable[Mapping[str, Any]]) -> list[Problem]:
     return [
         Problem(**{**value, "lines": tuple(value.get("lines", ()))}) for value in values
     ]
 
 
-def quoted(text: str) -> str:
+def shorten_quoted_line(text: str) -> str:
     """Return a line of a file without surrounding white space, shortened to
-    `QUOTE_LENGTH` characters for an error message.
+    `MAX_QUOTE_CHARACTERS` characters for an error message.
     """
     text = text.strip()
-    return text if len(text) <= QUOTE_LENGTH else f"{text[: QUOTE_LENGTH - 1]}…"
+    return (
+        text
+        if len(text) <= MAX_QUOTE_CHARACTERS
+        else f"{text[: MAX_QUOTE_CHARACTERS - 1]}…"
+    )
 
 
 #: `_PACKAGES_OF_MODELS_EXTRA` lists packages in the extra `models` of the Python package citeboard.
-#: Packages that `EXTRAS` does not contain are installed with the extra `score`.
+#: Packages that `PIP_EXTRAS_BY_PACKAGE` does not contain are installed with the extra `score`.
 _PACKAGES_OF_MODELS_EXTRA = (
     "bert_score",
     "huggingface_hub",
@@ -333,7 +345,7 @@ _PACKAGES_OF_MODELS_EXTRA = (
     "torch",
     "transformers",
 )
-EXTRAS = {
+PIP_EXTRAS_BY_PACKAGE = {
     **dict.fromkeys(_PACKAGES_OF_MODELS_EXTRA, "models"),
     **dict.fromkeys(("ir_datasets", "ir_measures"), "ir"),
     "distributed": "cluster",
@@ -343,33 +355,37 @@ EXTRAS = {
 }
 
 
-def lacking_package(name: str) -> str:
+def make_pip_install_message(name: str) -> str:
     """Return an error message that names the missing Python package and the `pip`
     command to install it.
     """
     package = name.partition(".")[0]
-    brings = f"`pip install 'citeboard[{EXTRAS.get(package, 'score')}]'` brings it"
+    brings = f"`pip install 'citeboard[{PIP_EXTRAS_BY_PACKAGE.get(package, 'score')}]'` brings it"
     return f"this needs a package that is not installed: {package}; {brings}"
 
 
-def missing_package(name: str, command: str = "make models") -> str:
+def make_message_if_package_missing(name: str, command: str = "make models") -> str:
     """Return an error message that names the missing Python package and the command
     with which the site's staff install it. Return an empty message if the Python
     package is installed.
     """
-    return "" if find_spec(name) is not None else package_needed(name, command)
+    return (
+        ""
+        if find_spec(name) is not None
+        else make_missing_package_message(name, command)
+    )
 
 
-def package_needed(name: str, command: str = "make models") -> str:
+def make_missing_package_message(name: str, command: str = "make models") -> str:
     return f"the package {name} is not installed here; the site's staff install it with `{command}`"
 
 
-#: `JUDGEMENTS_LACKING` is the message for a run without published judgements.
+#: `MISSING_JUDGEMENTS_MESSAGE` is the message for a run without published judgements.
 #: The organisers of a task publish the judgements of the run together with the gold.
-JUDGEMENTS_LACKING = "judgements of this run are not among the gold yet"
+MISSING_JUDGEMENTS_MESSAGE = "judgements of this run are not among the gold yet"
 
 
-class Unavailable(Exception):
+class SoftwareUnavailable(Exception):
     """The error for a run that cannot be scored now, because software or a model is not
     installed. The run is valid, and can be scored after the missing software or model
     is installed.
@@ -377,7 +393,7 @@ class Unavailable(Exception):
 
 
 @contextmanager
-def needed(words: str, *faults: type[Exception]) -> Iterator[None]:
+def convert_to_unavailable(words: str, *faults: type[Exception]) -> Iterator[None]:
     """Convert an exception of the types ``faults`` (by default an ImportError) in a
     `with` block to Unavailable with the message ``words``.
     """
@@ -385,10 +401,10 @@ def needed(words: str, *faults: type[Exception]) -> Iterator[None]:
     try:
         yield
     except kinds as missing:
-        raise Unavailable(words.replace("{}", str(missing))) from missing
+        raise SoftwareUnavailable(words.replace("{}", str(missing))) from missing
 
 
-class Pending(Unavailable):
+class JudgementsPending(SoftwareUnavailable):
     """The error for a run that cannot be scored now, because a judge has not yet judged
     ``pending`` of the run's ``pairs`` of texts.
     """

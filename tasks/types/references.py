@@ -20,19 +20,21 @@ _OLD_MODULE_NAMES = {
     "local_models": "learned",
     "ranking": "graded perplexity ranking_f1 resolution",
 }
-MOVED = {
+NEW_MODULE_NAMES_BY_OLD = {
     f"scoring.metrics.{old}": f"scoring.metrics.{now}"
     for now in _OLD_MODULE_NAMES
     for old in _OLD_MODULE_NAMES[now].split()
 }
 
 
-def referenced(reference: str) -> Any:
+def import_referenced_object(reference: str) -> Any:
     """Import the module that a reference such as ``package.module:name`` names, and
     return the object in the module.
     """
     module, _, name = reference.partition(":")
-    return getattr(importlib.import_module(MOVED.get(module, module)), name)
+    return getattr(
+        importlib.import_module(NEW_MODULE_NAMES_BY_OLD.get(module, module)), name
+    )
 
 
 @dataclass(frozen=True)
@@ -50,45 +52,49 @@ class MetricRef:
     arguments: Mapping[str, Any] = field(default_factory=dict)
     options: tuple[str, ...] = ()
 
-    def build(self, rules: str, options: Mapping[str, str]) -> Any:
+    def build_metric(self, rules: str, options: Mapping[str, str]) -> Any:
         """Return a metric object that is configured by the task options. Raises
         OptionRefused if the metric does not accept the value of a task option.
         """
         arguments = dict(self.arguments)
         if self.options:
             arguments["options"] = {name: options[name] for name in self.options}
-        return referenced(self.metric)(self.name, rules, **arguments)
+        return import_referenced_object(self.metric)(self.name, rules, **arguments)
 
 
-def metric_ref(name: str, by: str, *options: str, **arguments: Any) -> MetricRef:
+def make_metric_ref(name: str, by: str, *options: str, **arguments: Any) -> MetricRef:
     """Return a reference to a metric whose class is in the package `scoring.metrics`.
     ``by`` has the form `module:Class`, where the module is in `scoring.metrics`.
     """
     return MetricRef(name, f"scoring.metrics.{by}", arguments, options)
 
 
-PARTS = ("f1", "precision", "recall")
+F1_PRECISION_AND_RECALL = ("f1", "precision", "recall")
 
 
-def metric_refs(
-    names: str, by: str, *options: str, parts: Sequence[str] = PARTS, **arguments: Any
+def make_metric_refs(
+    names: str,
+    by: str,
+    *options: str,
+    parts: Sequence[str] = F1_PRECISION_AND_RECALL,
+    **arguments: Any,
 ) -> tuple[MetricRef, ...]:
     """Return references to several metrics of one measure, such as its precision,
     recall and F1. The sign `{}` in ``names`` is replaced by the name of the part.
     """
     return tuple(
-        metric_ref(names.format(part), by, *options, part=part, **arguments)
+        make_metric_ref(names.format(part), by, *options, part=part, **arguments)
         for part in parts
     )
 
 
-def lazy(module: str, name: str) -> Callable[..., Any]:
+def make_lazy_function(module: str, name: str) -> Callable[..., Any]:
     """Return a function that imports ``module`` on its first call, and then calls the
     module's function ``name``.
     """
 
-    def call(*arguments: Any, **named: Any) -> Any:
+    def import_and_call(*arguments: Any, **named: Any) -> Any:
         return getattr(importlib.import_module(module), name)(*arguments, **named)
 
-    call.__name__ = call.__qualname__ = name
-    return call
+    import_and_call.__name__ = import_and_call.__qualname__ = name
+    return import_and_call

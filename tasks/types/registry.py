@@ -13,36 +13,36 @@ from functools import cache
 from pathlib import Path
 
 from tasks.types.base import (
-    DECLARED,
-    REFERENCED,
+    DECLARED_SLUG_PREFIX,
+    SCORING_FILE_NAMES,
     OptionRefused,
     TaskType,
     UnknownTaskType,
 )
-from tasks.types.files import InputFile, open_inputs
+from tasks.types.files import InputFile, open_files_of_all_inputs
 from tasks.types.problems import InputRefused, Problem
-from tasks.types.references import lazy
+from tasks.types.references import make_lazy_function
 
 # Few processes need functions for declared tasks, which import NumPy on first use.
-from_reference: Callable[[str], TaskType] = lazy(
+from_reference: Callable[[str], TaskType] = make_lazy_function(
     "tasks.types.declared.folder", "from_reference"
 )
-read_folder: Callable[[Path], TaskType] = lazy(
+read_folder: Callable[[Path], TaskType] = make_lazy_function(
     "tasks.types.declared.folder", "read_folder"
 )
-read_declaration: Callable[[Mapping[str, str]], TaskType] = lazy(
+read_declaration: Callable[[Mapping[str, str]], TaskType] = make_lazy_function(
     "tasks.types.declared.folder", "read_declaration"
 )
-#: `TOML`, `INPUTS` and `SAMPLE` are names in task folders and in public inputs.
-#: The names `INPUTS` and `SAMPLE` distinguish public inputs from a task folder.
-TOML, INPUTS, SAMPLE = "task.toml", "inputs.jsonl", "sample"
+#: `TOML`, `INPUTS_FILE_NAME` and `SAMPLE_FOLDER_NAME` are names in task folders and in public inputs.
+#: The names `INPUTS_FILE_NAME` and `SAMPLE_FOLDER_NAME` distinguish public inputs from a task folder.
+TOML, INPUTS_FILE_NAME, SAMPLE_FOLDER_NAME = "task.toml", "inputs.jsonl", "sample"
 
-ENTRY_POINTS = "citeboard.task_types"
-#: Each function in `STORES` takes a slug, and returns the stored task type or None.
-STORES: list[Callable[[str], TaskType | None]] = []
+ENTRY_POINT_GROUP = "citeboard.task_types"
+#: Each function in `STORED_TYPE_FINDERS` takes a slug, and returns the stored task type or None.
+STORED_TYPE_FINDERS: list[Callable[[str], TaskType | None]] = []
 
 
-class BrokenTaskType(Exception):
+class TaskTypeNotLoadable(Exception):
     """The error for a task type in an installed package that is invalid, or has the
     same slug as another task type.
     """
@@ -51,7 +51,7 @@ class BrokenTaskType(Exception):
 @cache
 def task_types() -> dict[str, TaskType]:
     """Return a mapping from slug to task type for all built-in and installed task
-    types, sorted by slug. Raises BrokenTaskType.
+    types, sorted by slug. Raises TaskTypeNotLoadable.
     """
     return {slug: declared for slug, (declared, _) in _load_task_types().items()}
 
@@ -71,13 +71,13 @@ def task_type(name: str) -> TaskType:
     if os.path.isdir(name):  # noqa: PTH112
         folder = Path(name)
         return (
-            inputs_type(folder)
+            load_task_type_of_inputs(folder)
             if _contains_public_inputs(folder)
-            else folder_type(folder)
+            else load_task_type_of_folder(folder)
         )
     if os.path.isfile(name) and zipfile.is_zipfile(name):  # noqa: PTH113
-        return inputs_type(Path(name))
-    if known := stored(name):
+        return load_task_type_of_inputs(Path(name))
+    if known := find_stored_task_type(name):
         return known
     there_are = f"there are {', '.join(task_types())}, folders with a task.toml and zips of a task's inputs"
     raise UnknownTaskType(f"there is no task type “{name}”; {there_are}")
@@ -87,18 +87,22 @@ def _contains_public_inputs(folder: Path) -> bool:
     """Return True if the folder contains public inputs of a task, and not a task folder
     with a sample.
     """
-    return (folder / INPUTS).is_file() and not (folder / SAMPLE).is_dir()
+    return (folder / INPUTS_FILE_NAME).is_file() and not (
+        folder / SAMPLE_FOLDER_NAME
+    ).is_dir()
 
 
-def inputs_type(path: Path) -> TaskType:
+def load_task_type_of_inputs(path: Path) -> TaskType:
     """Return the task type that the `task.toml` in public inputs defines, or else the
     only built-in task type that can read the inputs.
 
     Raises InputRefused or UnknownTaskType.
     """
-    files = open_inputs([path])
+    files = open_files_of_all_inputs([path])
     declaration = {
-        file.base: file.read().decode() for file in files if file.base in REFERENCED
+        file.base: file.read().decode()
+        for file in files
+        if file.base in SCORING_FILE_NAMES
     }
     if TOML in declaration:
         return read_declaration(declaration)
@@ -116,27 +120,27 @@ def inputs_type(path: Path) -> TaskType:
 def _can_read_inputs(task_type: TaskType, files: Sequence[InputFile]) -> bool:
     try:
         index = task_type.read_inputs(
-            files, task_type.checked_options({}, builds=False)
+            files, task_type.validate_options({}, builds=False)
         )
     except (InputRefused, OptionRefused):
         return False
     return any(index.values())
 
 
-def stored(slug: str) -> TaskType | None:
+def find_stored_task_type(slug: str) -> TaskType | None:
     """Return the task type with the given slug that the site stores, or None. On a
-    site, ``STORES`` contains a function that finds stored task types.
+    site, ``STORED_TYPE_FINDERS`` contains a function that finds stored task types.
     """
-    if not slug.startswith(DECLARED):
+    if not slug.startswith(DECLARED_SLUG_PREFIX):
         return None
-    return next((found for look in STORES if (found := look(slug))), None)
+    return next((found for look in STORED_TYPE_FINDERS if (found := look(slug))), None)
 
 
-def known_type(slug: str) -> TaskType | None:
-    return task_types().get(slug) or stored(slug)
+def find_task_type(slug: str) -> TaskType | None:
+    return task_types().get(slug) or find_stored_task_type(slug)
 
 
-def folder_type(folder: Path) -> TaskType:
+def load_task_type_of_folder(folder: Path) -> TaskType:
     """Return the task type that the `task.toml` in a task folder defines. Raises
     InputRefused with all problems.
     """
@@ -153,20 +157,20 @@ def folder_type(folder: Path) -> TaskType:
     return found
 
 
-def card_text(slug: str) -> str:
+def read_card_text(slug: str) -> str:
     """Return the text of `card.md`, the description of a task type, or an empty text if
     there is no description.
     """
     from importlib.resources import files
 
-    if slug.startswith(DECLARED):
+    if slug.startswith(DECLARED_SLUG_PREFIX):
         declared = task_type(slug).declared
         return declared.files.get("card.md", "") if declared else ""
     path = files(_load_task_types()[slug][1]) / "card.md"
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
 
-def shipped_folder(slug: str) -> Path | None:
+def find_sample_folder(slug: str) -> Path | None:
     """Return the folder with the sample data of a built-in or installed task type, or
     None if there is no sample.
     """
@@ -186,7 +190,7 @@ def _load_task_types() -> dict[str, tuple[TaskType, str]]:
     for declared, package in (*_iterate_built_in_types(), *_iterate_installed_types()):
         if declared.slug in by_slug:
             other = by_slug[declared.slug][1]
-            raise BrokenTaskType(
+            raise TaskTypeNotLoadable(
                 f"{package} and {other} both declare the task type “{declared.slug}”"
             )
         by_slug[declared.slug] = declared, package
@@ -206,7 +210,7 @@ def _iterate_built_in_types() -> Iterator[tuple[TaskType, str]]:
 def _iterate_installed_types() -> Iterator[tuple[TaskType, str]]:
     from importlib.metadata import entry_points
 
-    for point in entry_points(group=ENTRY_POINTS):
+    for point in entry_points(group=ENTRY_POINT_GROUP):
         failure = f"the task type {point.value} cannot be loaded"
         try:
             declared = point.load()
@@ -220,7 +224,7 @@ def _iterate_installed_types() -> Iterator[tuple[TaskType, str]]:
                 advice = (
                     f"it imports {name}; here the name is {__name__.rpartition('.')[0]}"
                 )
-            raise BrokenTaskType(f"{failure}: {advice}") from fault
+            raise TaskTypeNotLoadable(f"{failure}: {advice}") from fault
         if not isinstance(declared, TaskType):
-            raise BrokenTaskType(f"{point.value} is no TaskType")
+            raise TaskTypeNotLoadable(f"{point.value} is no TaskType")
         yield declared, point.module

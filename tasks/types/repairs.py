@@ -17,47 +17,50 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from tasks.types.base import Index, Options, TaskType
-from tasks.types.files import CHUNK, PACKED, Files, InputFile
-from tasks.types.forms.evidence import LABEL, EvidenceTask
-from tasks.types.forms.instances import InstanceTask, at_path
-from tasks.types.forms.labels import PROBABILITIES
-from tasks.types.guarded.encodings import find_misfit
-from tasks.types.jsonlines import read_records, record_id
-from tasks.types.problems import InputRefused, Problems, fatal
+from tasks.types.files import CHUNK_BYTES, GZIP_SUFFIX, Files, InputFile
+from tasks.types.forms.evidence import LABEL_KEY, EvidenceTask
+from tasks.types.forms.instances import InstanceTask, get_value_at_path
+from tasks.types.forms.labels import PROBABILITIES_FIELD
+from tasks.types.guarded.encodings import find_first_non_utf8_line
+from tasks.types.jsonlines import get_record_id, read_records
+from tasks.types.problems import InputRefused, ProblemList, select_fatal_problems
 from tasks.types.runs import read_run
 from tasks.types.tables import (
-    Columns,
-    TableForm,
-    Unparted,
-    delimiter_of,
-    first_line,
-    form_of as form_of_table,
-    table_rows,
-    written_table,
+    DelimiterAmbiguous,
+    RunTableColumns,
+    TableFormat,
+    detect_delimiter,
+    detect_table_format as form_of_table,
+    format_table,
+    iterate_table_rows,
+    read_first_nonempty_line,
 )
-from tasks.types.text import decoded, nearly_equal
-from tasks.types.trivial import form_of
+from tasks.types.text import (
+    are_equal_except_case_and_space,
+    decode_utf8_or_windows_1252,
+)
+from tasks.types.trivial import get_instance_task
 
-#: Authors must correct faulty files of more than `MAX_BYTES` bytes themselves.
-MAX_BYTES = 64 * CHUNK
-#: `MAX_FIELDS` limits the existing fields that are tried for each missing field.
-#: The task reads a faulty file with at most `MAX_TRIALS` different repairs.
-MAX_FIELDS, MAX_TRIALS = 8, 24
-#: `MAX_FILES` is the maximum number of faulty files that are repaired in an archive.
-MAX_FILES = 20
-ARCHIVE = ".zip"
-#: Files that lack more than `MAX_MISSING` fields probably belong to another task.
-MAX_MISSING = 2
+#: Authors must correct faulty files of more than `MAX_BYTES_OF_REPAIRED_FILES` bytes themselves.
+MAX_BYTES_OF_REPAIRED_FILES = 64 * CHUNK_BYTES
+#: `MAX_FIELDS_TRIED` limits the existing fields that are tried for each missing field.
+#: The task reads a faulty file with at most `MAX_REPAIRS_TRIED` different repairs.
+MAX_FIELDS_TRIED, MAX_REPAIRS_TRIED = 8, 24
+#: `MAX_FILES_REPAIRED` is the maximum number of faulty files that are repaired in an archive.
+MAX_FILES_REPAIRED = 20
+ARCHIVE_SUFFIX = ".zip"
+#: Files that lack more than `MAX_MISSING_FIELDS` fields probably belong to another task.
+MAX_MISSING_FIELDS = 2
 #: `_INDEX_KEYS_OF_IDS` lists keys under which a task's index may contain ids of instances.
 _INDEX_KEYS_OF_IDS = ("instances", "passages")
-#: The description of a repair lists at most `MAX_CHANGES` changes.
-MAX_CHANGES = 20
-#: The description of a repair quotes at most `MAX_TOLD` characters of each value.
-MAX_TOLD = 40
+#: The description of a repair lists at most `MAX_CHANGES_DESCRIBED` changes.
+MAX_CHANGES_DESCRIBED = 20
+#: The description of a repair quotes at most `MAX_QUOTED_VALUE_CHARACTERS` characters of each value.
+MAX_QUOTED_VALUE_CHARACTERS = 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class Repair:
+class RepairedRun:
     """A repaired run that can be scored, with the name and content of the file and a
     description of each change.
     """
@@ -74,7 +77,7 @@ class _TriedRecords:
     """
 
     records: Sequence[Mapping[str, Any]]
-    table: TableForm | None = None
+    table: TableFormat | None = None
     heads: tuple[str, ...] = ()
     changes: tuple[str, ...] = field(default_factory=tuple)
 
@@ -95,7 +98,7 @@ class _TriedRecords:
             for name in self.renames.values()
         )
 
-    def shared_fields(self) -> list[str]:
+    def list_fields_of_all_records(self) -> list[str]:
         """Return the names of the fields that all records contain, in the order of the
         first record.
         """
@@ -104,7 +107,7 @@ class _TriedRecords:
         shared = set(self.records[0]).intersection(*self.records[1:])
         return [name for name in self.records[0] if name in shared]
 
-    def renamed(self, names: Mapping[str, str]) -> "_TriedRecords":
+    def rename_fields(self, names: Mapping[str, str]) -> "_TriedRecords":
         """Return a copy with fields renamed in all records according to a mapping from
         old to new names.
         """
@@ -126,27 +129,27 @@ class _TriedRecords:
 
     def content(self) -> bytes:
         if self.table is not None:
-            return written_table(self.records, self.heads, self.table).encode()
+            return format_table(self.records, self.heads, self.table).encode()
         lines = (json.dumps(record, ensure_ascii=False) for record in self.records)
         return "".join(f"{line}\n" for line in lines).encode()
 
 
-def encodings_of(files: Files) -> tuple[str, ...]:
+def find_possible_encodings(files: Files) -> tuple[str, ...]:
     """Return the names of the encodings that can decode the whole file, or () if the
     file is UTF-8.
     """
     if len(files) != 1:
         return ()
     try:
-        misfit = find_misfit(replace(files[0], reading=1).lines)
+        misfit = find_first_non_utf8_line(replace(files[0], reading=1).lines)
     except InputRefused:
         return ()
     return misfit.encodings if misfit else ()
 
 
-def repair(
+def repair_run_if_unambiguous(
     task_type: TaskType, files: Files, index: Index, options: Options
-) -> Repair | None:
+) -> RepairedRun | None:
     """Return the repaired file of a run that was refused, or None if no repair or more
     than one repair is possible.
 
@@ -155,41 +158,41 @@ def repair(
     archive.
     """
     try:
-        if not files or _exceed_repair_size(files):
+        if not files or _do_files_exceed_repair_size(files):
             return None
         if len(files) > 1:
             return _repair_archive(task_type, files, index, options)
-        return _FileRepairer(task_type, files, 0, index, options).repaired()
+        return _FileRepairer(task_type, files, 0, index, options).repair_file()
     except InputRefused:
         return None
 
 
-def _exceed_repair_size(files: Files) -> bool:
+def _do_files_exceed_repair_size(files: Files) -> bool:
     size = 0
     for file in files:
-        for chunk in file.blocks(CHUNK):
+        for chunk in file.iterate_blocks_of_lines(CHUNK_BYTES):
             size += len(chunk)
-            if size > MAX_BYTES:
+            if size > MAX_BYTES_OF_REPAIRED_FILES:
                 return True
     return False
 
 
 def _repair_archive(
     task_type: TaskType, files: Files, index: Index, options: Options
-) -> Repair | None:
+) -> RepairedRun | None:
     """Repair each faulty file of a run with several files, and return a zip archive.
     Return None if a faulty file cannot be repaired, or if the repaired run would still
     be refused.
     """
     _, problems = read_run(task_type, files, index, options)
-    wrong = {problem.file for problem in fatal(problems)}
+    wrong = {problem.file for problem in select_fatal_problems(problems)}
     places = [index for index, file in enumerate(files) if file.shown in wrong]
-    if not 0 < len(places) == len(wrong) <= MAX_FILES:
+    if not 0 < len(places) == len(wrong) <= MAX_FILES_REPAIRED:
         return None
     whole, changes = [*files], []
     for place in places:
         file = whole[place]
-        found = _FileRepairer(task_type, whole, place, index, options).repaired()
+        found = _FileRepairer(task_type, whole, place, index, options).repair_file()
         if found is None:
             return None
         name = _remove_packed_ending(file).with_suffix(PurePosixPath(found.name).suffix)
@@ -200,15 +203,15 @@ def _repair_archive(
             f"{_remove_packed_ending(file)}: {change}" for change in found.changes
         ]
     _, problems = read_run(task_type, whole, index, options)
-    if fatal(problems):
+    if select_fatal_problems(problems):
         return None
     stem = PurePosixPath(files[0].shown.partition("!")[0]).stem
-    archive = f"{stem}-repaired{ARCHIVE}"
-    return Repair(name=archive, content=_zip_files(whole), changes=tuple(changes))
+    archive = f"{stem}-repaired{ARCHIVE_SUFFIX}"
+    return RepairedRun(name=archive, content=_zip_files(whole), changes=tuple(changes))
 
 
 def _remove_packed_ending(file: InputFile) -> PurePosixPath:
-    return PurePosixPath(file.name.removesuffix(PACKED))
+    return PurePosixPath(file.name.removesuffix(GZIP_SUFFIX))
 
 
 def _zip_files(files: Files) -> bytes:
@@ -234,9 +237,9 @@ class _FileRepairer:
         self.task_type, self.files, self.place = task_type, files, place
         self.file = files[place]
         self.index, self.options = index, options
-        self.form = form_of(task_type)
+        self.form = get_instance_task(task_type)
 
-    def repaired(self) -> Repair | None:
+    def repair_file(self) -> RepairedRun | None:
         if self.file.encoding and self._is_accepted_in_run(content := self.file.read()):
             return self._make_repair(content, "", ())
         rows = self._read_faulty_records()
@@ -247,7 +250,7 @@ class _FileRepairer:
             return self._make_repair_of_records(plain)
         sound = [
             mended
-            for trial in islice(self._iterate_field_renamings(rows), MAX_TRIALS)
+            for trial in islice(self._iterate_field_renamings(rows), MAX_REPAIRS_TRIED)
             if self._is_accepted_in_run(
                 (mended := self._correct_spelling(trial)).content(), mended
             )
@@ -257,17 +260,17 @@ class _FileRepairer:
         varied = [trial for trial in sound if not trial.is_constant] or sound
         return self._make_repair_of_records(varied[0]) if len(varied) == 1 else None
 
-    def _make_repair_of_records(self, rows: "_TriedRecords") -> Repair:
+    def _make_repair_of_records(self, rows: "_TriedRecords") -> RepairedRun:
         return self._make_repair(rows.content(), rows.suffix, rows.changes)
 
     def _make_repair(
         self, content: bytes, suffix: str, changes: Sequence[str]
-    ) -> Repair:
+    ) -> RepairedRun:
         if self.file.encoding:
             changes = (f"read as {self.file.encoding}, and saved in UTF-8", *changes)
-        name = PurePosixPath(self.file.base.removesuffix(PACKED) or "run")
+        name = PurePosixPath(self.file.base.removesuffix(GZIP_SUFFIX) or "run")
         name = name.with_name(f"{name.stem}-repaired{suffix or name.suffix}")
-        return Repair(name=name.name, content=content, changes=tuple(changes))
+        return RepairedRun(name=name.name, content=content, changes=tuple(changes))
 
     def _is_accepted_in_run(
         self, content: bytes, rows: "_TriedRecords | None" = None
@@ -284,14 +287,16 @@ class _FileRepairer:
         files = [*self.files[: self.place], plain, *self.files[self.place + 1 :]]
         _, problems = read_run(self.task_type, files, self.index, self.options)
         others = {file.shown for file in files} - {plain.shown}
-        return all(problem.file in others for problem in fatal(problems))
+        return all(
+            problem.file in others for problem in select_fatal_problems(problems)
+        )
 
     def _read_faulty_records(self) -> "_TriedRecords | None":
         """Return the records in the faulty file, or None if the file contains a line
         that is not a record.
         """
-        problems = Problems()
-        head = first_line(self.file)
+        problems = ProblemList()
+        head = read_first_nonempty_line(self.file)
         if head.startswith(("{", "[")):
             records = [record.value for record in read_records(self.file, problems)]
             return None if problems else _TriedRecords(records=records)
@@ -299,10 +304,12 @@ class _FileRepairer:
             return None
         form = form_of_table(self.file, self.columns)
         try:
-            delimiter = delimiter_of(decoded(self.file.read()), form)
-        except Unparted:
+            delimiter = detect_delimiter(
+                decode_utf8_or_windows_1252(self.file.read()), form
+            )
+        except DelimiterAmbiguous:
             return None
-        rows = list(table_rows(self.file, form, problems))
+        rows = list(iterate_table_rows(self.file, form, problems))
         if problems or len(rows) < 2:
             return None
         heads, answers = tuple(rows[0].cells), rows[1:]
@@ -324,13 +331,16 @@ class _FileRepairer:
         """Yield copies of the records in which existing fields are renamed to fields
         that the task needs and the file lacks.
         """
-        has, tried = rows.shared_fields(), set[frozenset[tuple[str, str]]]()
+        has, tried = (
+            rows.list_fields_of_all_records(),
+            set[frozenset[tuple[str, str]]](),
+        )
         for keys in self._list_needed_fields(rows):
             missing = [key for key in keys if self._lacks_field(rows, key)]
-            if not 0 < len(missing) <= MAX_MISSING:
+            if not 0 < len(missing) <= MAX_MISSING_FIELDS:
                 continue
             free = [name for name in has if self._is_unused_field(name, keys)][
-                :MAX_FIELDS
+                :MAX_FIELDS_TRIED
             ]
             for fields in permutations(free, len(missing)):
                 names = dict(zip(fields, missing, strict=True))
@@ -341,10 +351,10 @@ class _FileRepairer:
                     if new == self._id_key
                 ):
                     tried.add(pairs)
-                    yield rows.renamed(names)
+                    yield rows.rename_fields(names)
 
     @property
-    def columns(self) -> Columns | None:
+    def columns(self) -> RunTableColumns | None:
         """Return the columns that runs of the task can have in CSV or TSV, or None if
         runs cannot be tables.
         """
@@ -355,7 +365,7 @@ class _FileRepairer:
 
     @property
     def _id_key(self) -> str:
-        return self.form.id_key if self.form else "id"
+        return self.form.run_id_key if self.form else "id"
 
     def _list_needed_fields(self, rows: "_TriedRecords") -> list[tuple[str, ...]]:
         columns = self.columns
@@ -374,7 +384,7 @@ class _FileRepairer:
 
     def _lacks_field(self, rows: "_TriedRecords", key: str) -> bool:
         if key == self._id_key and rows.table is None:
-            return not any(record_id(record, key) for record in rows.records)
+            return not any(get_record_id(record, key) for record in rows.records)
         return not any(key in record for record in rows.records)
 
     def _is_unused_field(self, name: str, keys: Sequence[str]) -> bool:
@@ -412,9 +422,9 @@ class _FileRepairer:
         ]
         told = [
             f"{words} ({count:,} ×)"
-            for words, count in changes.most_common(MAX_CHANGES)
+            for words, count in changes.most_common(MAX_CHANGES_DESCRIBED)
         ]
-        if (more := len(changes) - MAX_CHANGES) > 0:
+        if (more := len(changes) - MAX_CHANGES_DESCRIBED) > 0:
             told.append(f"{more:,} more spellings, changed likewise")
         return replace(rows, records=records, changes=(*rows.changes, *told))
 
@@ -436,16 +446,22 @@ class _FileRepairer:
         form = self.form
         if form is None or not (labels := _list_allowed_labels(form)):
             return record
-        key = form.answer_key
+        key = form.run_answer_key
         meant = {}
         for text in _iterate_answer_texts(form, record, key):
             if text in labels or text in form.answer_values:
                 continue
-            close = [label for label in labels if nearly_equal(text, label)]
+            close = [
+                label
+                for label in labels
+                if are_equal_except_case_and_space(text, label)
+            ]
             if len(close) == 1:
                 meant[text] = close[0]
-                changes[f"“{text[:MAX_TOLD]}” becomes “{close[0]}”"] += 1
-        return form.meant_record(record, key, meant) if meant else record
+                changes[
+                    f"“{text[:MAX_QUOTED_VALUE_CHARACTERS]}” becomes “{close[0]}”"
+                ] += 1
+        return form.replace_mapped_values(record, key, meant) if meant else record
 
 
 def _list_allowed_labels(form: InstanceTask) -> tuple[str, ...]:
@@ -456,11 +472,11 @@ def _list_allowed_labels(form: InstanceTask) -> tuple[str, ...]:
 def _iterate_answer_texts(
     form: InstanceTask, record: Mapping[str, Any], key: str
 ) -> Iterator[str]:
-    places = [at_path(record, key)]
+    places = [get_value_at_path(record, key)]
     if isinstance(form, EvidenceTask):
         yield from _iterate_nested_labels(places[0])
-        places = [record.get(LABEL)]
-    elif isinstance(shares := record.get(PROBABILITIES), Mapping):
+        places = [record.get(LABEL_KEY)]
+    elif isinstance(shares := record.get(PROBABILITIES_FIELD), Mapping):
         places.append([*shares])
     yield from _iterate_nested_texts(places)
 
@@ -479,7 +495,7 @@ def _iterate_nested_labels(value: Any) -> Iterator[str]:
             yield from _iterate_nested_labels(one)
     elif isinstance(value, Mapping):
         for name, one in value.items():
-            if name == LABEL and isinstance(one, str):
+            if name == LABEL_KEY and isinstance(one, str):
                 yield one
             else:
                 yield from _iterate_nested_labels(one)

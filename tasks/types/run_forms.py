@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tasks.types.files import CHUNK, Files, InputFile
+from tasks.types.files import CHUNK_BYTES, Files, InputFile
 from tasks.types.problems import InputRefused
-from tasks.types.tables import DOCUMENT, Columns
+from tasks.types.tables import DOCUMENT_COLUMN, RunTableColumns
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-MAX_LINES = 100
+UTF8_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+MAX_LINES_INSPECTED = 100
 _MAX_LINE_LENGTH = 4_000
-PLAIN_TEXT = "plain text"
+PLAIN_TEXT_KIND = "plain text"
 _MARKUP_SIGNATURES = (
     (b"<!doctype html", "an HTML page"),
     (b"<html", "an HTML page"),
@@ -24,7 +24,7 @@ _MARKUP_SIGNATURES = (
 
 
 @dataclass(frozen=True)
-class RunForm:
+class RunFormatSignature:
     """Describes how runs of a task type, including faulty runs, can be distinguished
     from other files.
 
@@ -42,18 +42,18 @@ class RunForm:
     columns: frozenset[str] = frozenset()
     #: `table` describes the columns of runs in CSV or TSV for a built-in task type.
     #: For a task that a `task.toml` defines, the columns come from the task instead.
-    table: Columns | None = None
+    table: RunTableColumns | None = None
 
-    def has_columns(self, beginning: bytes) -> bool:
-        lines = first_lines(beginning.removeprefix(BYTE_ORDER_MARK))
+    def has_expected_column(self, beginning: bytes) -> bool:
+        lines = split_nonempty_first_lines(beginning.removeprefix(UTF8_BYTE_ORDER_MARK))
         head = lines[0].decode(errors="replace") if lines else ""
         cells = (cell.strip().strip('"') for cell in re.split("[,;\t]", head))
         return not self.columns.isdisjoint(cells)
 
     def fits(self, beginning: bytes) -> bool:
-        if self.columns and self.has_columns(beginning):
+        if self.columns and self.has_expected_column(beginning):
             return True
-        if is_json(beginning):
+        if begins_like_json(beginning):
             # A regular expression finds the keys of an answer without JSON parsing.
             # The expression takes linear time, even with many quotation marks.
             spelt = (
@@ -62,61 +62,61 @@ class RunForm:
             )
             return any(all(re.search(key, beginning) for key in keys) for keys in spelt)
         return self.is_line is not None and any(
-            map(self.is_line, first_lines(beginning))
+            map(self.is_line, split_nonempty_first_lines(beginning))
         )
 
     def is_own(self, beginning: bytes) -> bool:
         return self.fits(beginning)
 
 
-def beginning_of(file: InputFile) -> bytes:
+def read_first_bytes(file: InputFile) -> bytes:
     """Return the first bytes of a file, or an empty value if the file cannot be read."""
     try:
-        return next(replace(file, reading=1).blocks(CHUNK), b"")
+        return next(replace(file, reading=1).iterate_blocks_of_lines(CHUNK_BYTES), b"")
     except InputRefused:
         return b""
 
 
-def first_lines(beginning: bytes) -> list[bytes]:
+def split_nonempty_first_lines(beginning: bytes) -> list[bytes]:
     return [
         line[:_MAX_LINE_LENGTH]
-        for line in beginning.split(b"\n", MAX_LINES)[:MAX_LINES]
+        for line in beginning.split(b"\n", MAX_LINES_INSPECTED)[:MAX_LINES_INSPECTED]
         if line.strip()
     ]
 
 
-def is_json(beginning: bytes) -> bool:
+def begins_like_json(beginning: bytes) -> bool:
     """Return True if one of the first lines of a file begins with a brace or bracket,
     as JSON does.
     """
-    lines = first_lines(beginning.removeprefix(BYTE_ORDER_MARK))
+    lines = split_nonempty_first_lines(beginning.removeprefix(UTF8_BYTE_ORDER_MARK))
     return any(line.lstrip().startswith((b"{", b"[")) for line in lines)
 
 
-def is_nameless_json(file: InputFile) -> bool:
+def is_json_without_suffix(file: InputFile) -> bool:
     """Return True if the file name has no extension, and the content begins with a
     brace or bracket as JSON does.
     """
     if file.suffix:
         return False
     return (
-        beginning_of(file)
-        .removeprefix(BYTE_ORDER_MARK)
+        read_first_bytes(file)
+        .removeprefix(UTF8_BYTE_ORDER_MARK)
         .lstrip()
         .startswith((b"{", b"["))
     )
 
 
-def text_kind(beginning: bytes) -> str | None:
+def detect_kind_of_text(beginning: bytes) -> str | None:
     """Return the kind of a text file, such as an HTML page, or None if the file is
     empty or begins like JSON.
     """
-    text = beginning.removeprefix(BYTE_ORDER_MARK).lstrip()[:_MAX_LINE_LENGTH]
-    if not text or is_json(beginning):
+    text = beginning.removeprefix(UTF8_BYTE_ORDER_MARK).lstrip()[:_MAX_LINE_LENGTH]
+    if not text or begins_like_json(beginning):
         return None
     return next(
         (kind for start, kind in _MARKUP_SIGNATURES if text.lower().startswith(start)),
-        PLAIN_TEXT,
+        PLAIN_TEXT_KIND,
     )
 
 
@@ -127,7 +127,7 @@ _DOCUMENT_TEXT_FIELDS = ("title", "abstract", "raw")
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrecForm:
+class TrecExportFunctions:
     """Functions that read a ranking task's files for an export in the formats of TREC.
     All functions except ``qrels`` read the public input files, while ``qrels`` reads
     the gold files.
@@ -142,11 +142,11 @@ class TrecForm:
     candidates: Callable[[Files], Iterator[tuple[str, Sequence[str]]]] | None = None
 
 
-def text_of_topic(record: Mapping[str, Any]) -> str:
+def get_topic_text(record: Mapping[str, Any]) -> str:
     return _join_fields(record, _TOPIC_TEXT_FIELDS)
 
 
-def text_of_document(record: Mapping[str, Any]) -> str:
+def get_document_text(record: Mapping[str, Any]) -> str:
     return _join_fields(record, _DOCUMENT_TEXT_FIELDS)
 
 
@@ -154,11 +154,11 @@ def _join_fields(record: Mapping[str, Any], parts: Sequence[str]) -> str:
     return " ".join(str(record[part]) for part in parts if record.get(part))
 
 
-#: `RANKED_TABLE` describes CSV and TSV columns of runs for built-in ranking tasks.
-RANKED_TABLE = Columns(id="id", answer="ranked", document=DOCUMENT)
-FORMS = (
+#: `RANKED_RUN_COLUMNS` describes CSV and TSV columns of runs for built-in ranking tasks.
+RANKED_RUN_COLUMNS = RunTableColumns(id="id", answer="ranked", document=DOCUMENT_COLUMN)
+RANKED_RUN_FORMS_DESCRIPTION = (
     "JSON lines or a TREC run file, or CSV or TSV with a header row and the columns "
-    f"{RANKED_TABLE.described}"
+    f"{RANKED_RUN_COLUMNS.description}"
 )
 
 
@@ -178,10 +178,10 @@ def _is_number(field: bytes) -> bool:
         return False
 
 
-RUN_FORM = RunForm(
-    FORMS,
+RUN_FORM = RunFormatSignature(
+    RANKED_RUN_FORMS_DESCRIPTION,
     (frozenset({"ranked"}), frozenset({"id", "scores"})),
     _looks_like_trec_line,
-    columns=frozenset({DOCUMENT}),
-    table=RANKED_TABLE,
+    columns=frozenset({DOCUMENT_COLUMN}),
+    table=RANKED_RUN_COLUMNS,
 )

@@ -10,26 +10,36 @@ from typing import Any
 
 from tasks.types.base import Index, Options, TaskType
 from tasks.types.files import Files, InputFile
-from tasks.types.guarded.encodings import NOT_UTF8, UNMARKED, binary_kind
-from tasks.types.problems import InputRefused, Problem, Problems, fatal, in_order
+from tasks.types.guarded.encodings import (
+    NOT_UTF8_MESSAGE,
+    WITHOUT_BYTE_ORDER_MARK,
+    detect_kind_of_binary_file,
+)
+from tasks.types.problems import (
+    InputRefused,
+    Problem,
+    ProblemList,
+    select_fatal_problems,
+    sort_problems,
+)
 from tasks.types.registry import task_types
 from tasks.types.run_forms import (
-    PLAIN_TEXT,
-    RunForm,
-    beginning_of,
-    first_lines,
-    is_json,
-    text_kind,
+    PLAIN_TEXT_KIND,
+    RunFormatSignature,
+    begins_like_json,
+    detect_kind_of_text,
+    read_first_bytes,
+    split_nonempty_first_lines,
 )
-from tasks.types.tables import SUFFIXES as TABLE_SUFFIXES
+from tasks.types.tables import TABLE_FORMATS_BY_SUFFIX as TABLE_SUFFIXES
 
-#: The file type of at most `MAX_FILES_LOOKED_AT` faulty files per run is determined.
-MAX_FILES_LOOKED_AT = 20
-MIN_STRAY_LINES = 3
-#: `RIGHT_TASK` ends the message about a run that belongs to another task type.
-RIGHT_TASK = "is this the right task?"
-#: If at least the share `MANY_EMPTY` of answers is empty, one warning is shown.
-MANY_EMPTY = 0.1
+#: The file type of at most `MAX_FILES_INSPECTED` faulty files per run is determined.
+MAX_FILES_INSPECTED = 20
+MIN_PROBLEMS_OF_WRONG_FILE = 3
+#: `WRONG_TASK_MESSAGE_END` ends the message about a run that belongs to another task type.
+WRONG_TASK_MESSAGE_END = "is this the right task?"
+#: If at least the share `MIN_SHARE_OF_EMPTY_ANSWERS` of answers is empty, one warning is shown.
+MIN_SHARE_OF_EMPTY_ANSWERS = 0.1
 
 
 def read_run(
@@ -45,13 +55,13 @@ def read_run(
         answers, problems = task_type.read_run(files, index, options)
     except InputRefused as refused:
         answers, problems = None, refused.problems
-    rest = problems.rest() if isinstance(problems, Problems) else []
+    rest = problems.rest() if isinstance(problems, ProblemList) else []
     problems = [*problems, *_iterate_encoding_warnings(files)]
-    if not fatal(problems):
+    if not select_fatal_problems(problems):
         problems = [*problems, *_find_empty_answer_problems(task_type, answers, index)]
-    if fatal(problems):
+    if select_fatal_problems(problems):
         problems = _merge_wrong_file_problems(task_type, files, problems, index)
-    return answers, in_order(
+    return answers, sort_problems(
         problem if problem.file or not name else replace(problem, file=name)
         for problem in [*problems, *rest]
     )
@@ -61,12 +71,12 @@ def _iterate_encoding_warnings(files: Files) -> Iterator[Problem]:
     """Yield a warning for each file of a run that is in UTF-16 or UTF-32 according to
     its byte order mark.
     """
-    for file in files[:MAX_FILES_LOOKED_AT]:
-        if name := file.marked_encoding:
+    for file in files[:MAX_FILES_INSPECTED]:
+        if name := file.encoding_by_byte_order_mark:
             message = (
                 f"the file is in {name} and was read as that, by its byte order mark"
             )
-            yield file.problem(message, fatal=False)
+            yield file.make_problem(message, fatal=False)
 
 
 def _find_empty_answer_problems(
@@ -81,7 +91,7 @@ def _find_empty_answer_problems(
         found = f": {empty:,} answers are empty or not allowed" if empty else ""
         message = f"the run answers no instance of the split{found}"
         yield Problem(message=message, expected="an answer with something in it")
-    elif empty and empty >= MANY_EMPTY * len(filled):
+    elif empty and empty >= MIN_SHARE_OF_EMPTY_ANSWERS * len(filled):
         yield Problem(
             message=f"{empty:,} of {len(filled):,} answers are empty or not allowed",
             fatal=False,
@@ -96,16 +106,18 @@ def _merge_wrong_file_problems(
     """
     counts = Counter(problem.file for problem in problems)
     misread = {
-        problem.file for problem in problems if problem.message.startswith(NOT_UTF8)
+        problem.file
+        for problem in problems
+        if problem.message.startswith(NOT_UTF8_MESSAGE)
     }
-    wrong = {problem.file for problem in fatal(problems)} - misread
+    wrong = {problem.file for problem in select_fatal_problems(problems)} - misread
     kinds = {}
     if form := task_type.run_form:
         for file in [file for file in files if file.shown in wrong][
-            :MAX_FILES_LOOKED_AT
+            :MAX_FILES_INSPECTED
         ]:
             if message := _describe_wrong_file(file, form, counts[file.shown], index):
-                kinds[file.shown] = file.problem(message, form.described)
+                kinds[file.shown] = file.make_problem(message, form.described)
     if not kinds:
         return list(problems)
     return [
@@ -119,18 +131,18 @@ def _merge_wrong_file_problems(
 
 
 def _describe_wrong_file(
-    file: InputFile, form: RunForm, problems: int, index: Index
+    file: InputFile, form: RunFormatSignature, problems: int, index: Index
 ) -> str:
     """Return a message about the kind of the file if the file is not a run of the task
     type. Return an empty text if the file may be a faulty run, whose problems should be
     listed one by one.
     """
-    beginning = beginning_of(file)
+    beginning = read_first_bytes(file)
     if not beginning:
         return ""
-    if kind := binary_kind(beginning, file.suffix):
+    if kind := detect_kind_of_binary_file(beginning, file.suffix):
         # The parser has a better message for UTF-16 without a byte order mark.
-        is_text = kind.endswith(UNMARKED)
+        is_text = kind.endswith(WITHOUT_BYTE_ORDER_MARK)
         return "" if is_text else f"this is {kind}, not a run file"
     is_table = form.columns and file.suffix in TABLE_SUFFIXES
     is_own = form.is_own(beginning) or is_table
@@ -142,11 +154,11 @@ def _describe_wrong_file(
         for slug, other in others
         if other.run_form and other.run_form.fits(beginning)
     ]:
-        return f"this looks like a run for {' or '.join(fitting)}; {RIGHT_TASK}"
-    kind = text_kind(beginning)
+        return f"this looks like a run for {' or '.join(fitting)}; {WRONG_TASK_MESSAGE_END}"
+    kind = detect_kind_of_text(beginning)
     return (
         f"this looks like {kind}"
-        if kind and (kind != PLAIN_TEXT or problems >= MIN_STRAY_LINES)
+        if kind and (kind != PLAIN_TEXT_KIND or problems >= MIN_PROBLEMS_OF_WRONG_FILE)
         else ""
     )
 
@@ -161,7 +173,7 @@ def _contains_instance_ids(beginning: bytes, index: Index) -> bool:
     the task. A file that contains the id of an instance is treated as a faulty run of
     the task.
     """
-    if not is_json(beginning):
+    if not begins_like_json(beginning):
         return False
     names: set[str] = set()
     for key in _INDEX_KEYS_OF_IDS:
@@ -170,7 +182,7 @@ def _contains_instance_ids(beginning: bytes, index: Index) -> bool:
             names |= set(value[name]) if key == "datasets" else {name}
     named = (
         _JSON_ID_PATTERN.search(line.decode(errors="replace"))
-        for line in first_lines(beginning)
+        for line in split_nonempty_first_lines(beginning)
     )
     return any(one is not None and one[1] in names for one in named)
 

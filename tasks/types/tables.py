@@ -17,21 +17,21 @@ from typing import Any
 
 from tasks.types.files import Files, InputFile
 from tasks.types.guarded.json_reader import read_json
-from tasks.types.jsonlines import SUFFIXES as JSON_SUFFIXES, Record
-from tasks.types.problems import InputRefused, Problem, Problems
-from tasks.types.text import decoded
+from tasks.types.jsonlines import JSON_SUFFIXES, JsonRecord
+from tasks.types.problems import InputRefused, Problem, ProblemList
+from tasks.types.text import decode_utf8_or_windows_1252
 
-CSV, TSV = "csv", "tsv"
-TAB = "\t"
-#: `TABLES` maps the formats CSV and TSV to their default delimiters.
-TABLES = {CSV: ",", TSV: TAB}
-DELIMITERS = {",": "comma", ";": "semicolon", TAB: "tab"}
-#: `SUFFIXES` maps file extensions to the formats CSV and TSV.
-SUFFIXES = {".csv": CSV, ".tsv": TSV, ".tab": TSV}
+CSV, TSV_FORMAT = "csv", "tsv"
+TAB_DELIMITER = "\t"
+#: `DEFAULT_DELIMITERS_BY_FORMAT` maps the formats CSV and TSV to their default delimiters.
+DEFAULT_DELIMITERS_BY_FORMAT = {CSV: ",", TSV_FORMAT: TAB_DELIMITER}
+DELIMITER_NAMES = {",": "comma", ";": "semicolon", TAB_DELIMITER: "tab"}
+#: `TABLE_FORMATS_BY_SUFFIX` maps file extensions to the formats CSV and TSV.
+TABLE_FORMATS_BY_SUFFIX = {".csv": CSV, ".tsv": TSV_FORMAT, ".tab": TSV_FORMAT}
 
 
 @dataclass(frozen=True)
-class TableForm:
+class TableFormat:
     """The format of a CSV or TSV file with gold or with a run. If ``delimiter`` is
     empty, the delimiter of a CSV file is determined from its content.
     """
@@ -55,7 +55,7 @@ class TableForm:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """The cells in a row of a CSV or TSV table, and the number of the line at which the
     row begins.
     """
@@ -64,13 +64,13 @@ class Row:
     cells: list[str]
 
 
-class Unparted(Exception):
+class DelimiterAmbiguous(Exception):
     """The error for a CSV file whose delimiter is ambiguous, because several delimiters
     divide all rows into equally many cells.
     """
 
 
-def delimiter_of(text: str, form: TableForm) -> str:
+def detect_delimiter(text: str, form: TableFormat) -> str:
     """Return the delimiter that divides all rows of a CSV or TSV table into the same
     number of cells, which must be at least two.
 
@@ -78,20 +78,22 @@ def delimiter_of(text: str, form: TableForm) -> str:
     often in the header. Raises Unparted if several delimiters divide all rows in this
     way.
     """
-    if form.delimiter or form.kind == TSV:
-        return form.delimiter or TAB
+    if form.delimiter or form.kind == TSV_FORMAT:
+        return form.delimiter or TAB_DELIMITER
     fitting = [
         delimiter
-        for delimiter in DELIMITERS
+        for delimiter in DELIMITER_NAMES
         if _has_equal_row_widths(text, form, delimiter)
     ]
     if len(fitting) > 1:
-        raise Unparted(" or ".join(DELIMITERS[delimiter] for delimiter in fitting))
+        raise DelimiterAmbiguous(
+            " or ".join(DELIMITER_NAMES[delimiter] for delimiter in fitting)
+        )
     head = text.partition("\n")[0]
-    return fitting[0] if fitting else max(DELIMITERS, key=head.count)
+    return fitting[0] if fitting else max(DELIMITER_NAMES, key=head.count)
 
 
-def _has_equal_row_widths(text: str, form: TableForm, delimiter: str) -> bool:
+def _has_equal_row_widths(text: str, form: TableFormat, delimiter: str) -> bool:
     width = 0
     with suppress(csv.Error):
         for row in form.reader(text, delimiter):
@@ -102,42 +104,46 @@ def _has_equal_row_widths(text: str, form: TableForm, delimiter: str) -> bool:
     return False
 
 
-def table_rows(file: InputFile, form: TableForm, problems: Problems) -> Iterator[Row]:
+def iterate_table_rows(
+    file: InputFile, form: TableFormat, problems: ProblemList
+) -> Iterator[TableRow]:
     """Yield the header of a CSV or TSV table, followed by the rows that have as many
     cells as the header. Rows with more or fewer cells than the header are recorded as
     problems.
     """
-    text = decoded(file.read())
+    text = decode_utf8_or_windows_1252(file.read())
     try:
-        delimiter = delimiter_of(text, form)
-    except Unparted as several:
+        delimiter = detect_delimiter(text, form)
+    except DelimiterAmbiguous as several:
         message = f"the columns are parted by {several}: all rows have as many cells by each of them"
         expected = 'the delimiter, such as delimiter = ";" in the declaration'
-        problems.append(file.problem(message, expected, line=1))
+        problems.append(file.make_problem(message, expected, line=1))
         return
     rows = form.reader(text, delimiter)
     heads = list[str]()
     begin = 1
     try:
         for cells in rows:
-            row, begin = Row(begin, cells), rows.line_num + 1
+            row, begin = TableRow(begin, cells), rows.line_num + 1
             if not cells:
                 continue
             if not heads:
                 heads = cells
                 if fault := _find_repeated_column(heads):
                     problems.append(
-                        file.problem(*fault, line=row.line, raw=delimiter.join(cells))
+                        file.make_problem(
+                            *fault, line=row.line, raw=delimiter.join(cells)
+                        )
                     )
                     return
             elif fault := _find_row_fault(row, heads, form, delimiter):
                 problems.append(
-                    file.problem(*fault, line=row.line, raw=delimiter.join(cells))
+                    file.make_problem(*fault, line=row.line, raw=delimiter.join(cells))
                 )
                 continue
             yield row
     except csv.Error as fault:
-        problems.append(file.problem(*_describe_csv_error(fault), line=begin))
+        problems.append(file.make_problem(*_describe_csv_error(fault), line=begin))
 
 
 def _find_repeated_column(heads: Sequence[str]) -> tuple[str, str] | None:
@@ -148,15 +154,15 @@ def _find_repeated_column(heads: Sequence[str]) -> tuple[str, str] | None:
 
 
 def _find_row_fault(
-    row: Row, heads: Sequence[str], form: TableForm, delimiter: str
+    row: TableRow, heads: Sequence[str], form: TableFormat, delimiter: str
 ) -> tuple[str, str] | None:
     if len(row.cells) != len(heads):
-        name = DELIMITERS.get(delimiter, f"“{delimiter}”")
+        name = DELIMITER_NAMES.get(delimiter, f"“{delimiter}”")
         return (
             f"{len(row.cells)} cells under {len(heads)} columns",
             f"a cell for each column, parted by {name}",
         )
-    if form.kind == TSV:
+    if form.kind == TSV_FORMAT:
         for name, cell in zip(heads, row.cells, strict=True):
             if "\n" in cell or "\r" in cell:
                 return (
@@ -175,8 +181,8 @@ def _describe_csv_error(fault: csv.Error) -> tuple[str, str]:
     return f"no table: {fault}", "a table by RFC 4180"
 
 
-def written_table(
-    rows: Iterable[Mapping[str, Any]], heads: Sequence[str], form: TableForm
+def format_table(
+    rows: Iterable[Mapping[str, Any]], heads: Sequence[str], form: TableFormat
 ) -> str:
     """Return the text of a CSV or TSV table with the given rows and column names. If
     the format has no quotation marks, the cells must not contain tabs or line breaks.
@@ -185,7 +191,7 @@ def written_table(
     quoting: dict[str, Any] = (
         {} if form.has_quotes else {"quoting": csv.QUOTE_NONE, "quotechar": None}
     )
-    delimiter = form.delimiter or TABLES[form.kind]
+    delimiter = form.delimiter or DEFAULT_DELIMITERS_BY_FORMAT[form.kind]
     writer = csv.DictWriter(
         text, [*dict.fromkeys(heads)], delimiter=delimiter, restval="", **quoting
     )
@@ -194,36 +200,40 @@ def written_table(
     return text.getvalue()
 
 
-def table_records(
-    file: InputFile, form: TableForm, problems: Problems
-) -> Iterator[Record]:
+def iterate_table_records(
+    file: InputFile, form: TableFormat, problems: ProblemList
+) -> Iterator[JsonRecord]:
     """Yield a record for each row of a CSV or TSV table. A record does not contain the
     fields of empty cells.
     """
     if file.reading == 1:
         yield from _read_version_1_records(file, form, problems)
         return
-    rows = table_rows(file, form, problems)
-    heads = next(rows, Row(1, [])).cells
+    rows = iterate_table_rows(file, form, problems)
+    heads = next(rows, TableRow(1, [])).cells
     for position, row in enumerate(rows, start=1):
         cells = {
             name: cell
             for name, cell in zip(heads, row.cells, strict=True)
             if cell != ""
         }
-        raw = (form.delimiter or TABLES[form.kind]).join(row.cells)
-        yield Record(file.shown, row.line, position, cells, raw)
+        raw = (form.delimiter or DEFAULT_DELIMITERS_BY_FORMAT[form.kind]).join(
+            row.cells
+        )
+        yield JsonRecord(file.shown, row.line, position, cells, raw)
 
 
 def _read_version_1_records(
-    file: InputFile, form: TableForm, problems: Problems
-) -> Iterator[Record]:
+    file: InputFile, form: TableFormat, problems: ProblemList
+) -> Iterator[JsonRecord]:
     """Yield the records of a table by version 1 of the reading rules, under which TSV
     has quotation marks and CSV always has commas.
     """
-    delimiter = form.delimiter or TABLES[form.kind]
+    delimiter = form.delimiter or DEFAULT_DELIMITERS_BY_FORMAT[form.kind]
     rows = csv.reader(
-        io.StringIO(decoded(file.read()), newline=""), delimiter=delimiter, strict=True
+        io.StringIO(decode_utf8_or_windows_1252(file.read()), newline=""),
+        delimiter=delimiter,
+        strict=True,
     )
     heads, place = list[str](), 0
     try:
@@ -232,13 +242,17 @@ def _read_version_1_records(
                 heads = row
                 if len(set(heads)) < len(heads):
                     problems.append(
-                        file.problem("a name of a column stands there twice", line=1)
+                        file.make_problem(
+                            "a name of a column stands there twice", line=1
+                        )
                     )
                     return
             elif len(row) != len(heads):
                 message = f"{len(row)} cells under {len(heads)} columns"
                 problems.append(
-                    file.problem(message, "a cell for each column", line=rows.line_num)
+                    file.make_problem(
+                        message, "a cell for each column", line=rows.line_num
+                    )
                 )
             else:
                 place += 1
@@ -247,18 +261,18 @@ def _read_version_1_records(
                     for name, cell in zip(heads, row, strict=True)
                     if cell != ""
                 }
-                yield Record(
+                yield JsonRecord(
                     file.shown, rows.line_num, place, cells, delimiter.join(row)
                 )
     except csv.Error as fault:
-        problems.append(file.problem(f"no table: {fault}", line=rows.line_num))
+        problems.append(file.make_problem(f"no table: {fault}", line=rows.line_num))
 
 
-RANK, SCORE, DOCUMENT = "rank", "score", "document"
+RANK_COLUMN, SCORE_COLUMN, DOCUMENT_COLUMN = "rank", "score", "document"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
+class RunTableColumns:
     """Describes the columns that runs of a task may have in CSV or TSV. The object also
     states which columns contain numbers or JSON.
     """
@@ -278,9 +292,9 @@ class Columns:
     #: In ranking tasks, the column `document` contains one document per row.
     #: The setting `document` is empty in tasks that are not ranking tasks.
     document: str = ""
-    rank: str = RANK
-    score: str = SCORE
-    form: TableForm = field(default_factory=TableForm)
+    rank: str = RANK_COLUMN
+    score: str = SCORE_COLUMN
+    form: TableFormat = field(default_factory=TableFormat)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -289,7 +303,7 @@ class Columns:
         return (self.id, self.answer, *self.others)
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         if self.document:
             return (
                 f"“{self.id}”, “{self.document}”, and “{self.rank}” or “{self.score}”"
@@ -297,58 +311,63 @@ class Columns:
         return f"“{self.id}” and “{self.answer}”"
 
 
-def is_table(file: InputFile, columns: Columns) -> bool:
+def is_run_table(file: InputFile, columns: RunTableColumns) -> bool:
     """Return True if the file is CSV or TSV according to its extension, or to the
     column names in its first line.
     """
-    head = first_line(file)
+    head = read_first_nonempty_line(file)
     if head.startswith(("{", "[")):
         return False
-    if file.suffix in SUFFIXES and not columns.document:
+    if file.suffix in TABLE_FORMATS_BY_SUFFIX and not columns.document:
         return True
     names = set(columns.names) if columns.document else {columns.id}
-    for delimiter in DELIMITERS:
+    for delimiter in DELIMITER_NAMES:
         cells = {cell.strip().strip('"') for cell in head.split(delimiter)}
         if names & cells:
             return True
     # TREC run files may have any extension, so fields of the first line are counted.
-    return file.suffix in SUFFIXES and len(head.split()) != TREC_FIELDS
+    return (
+        file.suffix in TABLE_FORMATS_BY_SUFFIX
+        and len(head.split()) != TREC_LINE_FIELD_COUNT
+    )
 
 
-TREC_FIELDS = 6
+TREC_LINE_FIELD_COUNT = 6
 
 
-def first_line(file: InputFile) -> str:
+def read_first_nonempty_line(file: InputFile) -> str:
     """Return the first line of a file that is not empty. Return an empty text if the
     file cannot be read.
     """
     with suppress(InputRefused):
         for line in replace(file, reading=1).lines():
-            if head := decoded(line).strip("\r\n \ufeff"):
+            if head := decode_utf8_or_windows_1252(line).strip("\r\n \ufeff"):
                 return head
     return ""
 
 
-def form_of(file: InputFile, columns: Columns) -> TableForm:
+def detect_table_format(file: InputFile, columns: RunTableColumns) -> TableFormat:
     """Return the format of a CSV or TSV file of a run. The extension of the file name
     determines the format, or the first line of the file if the extension is unknown.
 
     The task's settings for delimiter and quotation marks apply if the gold is in the
     same format (CSV or TSV).
     """
-    kind = SUFFIXES.get(file.suffix, "")
+    kind = TABLE_FORMATS_BY_SUFFIX.get(file.suffix, "")
     if not kind:
-        kind = TSV if TAB in first_line(file) else CSV
-    return columns.form if kind == columns.form.kind else TableForm(kind)
+        kind = TSV_FORMAT if TAB_DELIMITER in read_first_nonempty_line(file) else CSV
+    return columns.form if kind == columns.form.kind else TableFormat(kind)
 
 
-def as_lines(file: InputFile, columns: Columns, problems: Problems) -> InputFile:
+def convert_table_to_json_lines(
+    file: InputFile, columns: RunTableColumns, problems: ProblemList
+) -> InputFile:
     """Return a file of JSON lines with the content of a run in CSV or TSV. Each JSON
     object is on the line at which the row begins in the table, so that error messages
     state the right line.
     """
-    rows = table_rows(file, form_of(file, columns), problems)
-    heads = next(rows, Row(1, [])).cells
+    rows = iterate_table_rows(file, detect_table_format(file, columns), problems)
+    heads = next(rows, TableRow(1, [])).cells
     content = b""
     if _has_needed_columns(file, heads, columns, problems):
         records = ((row.line, dict(zip(heads, row.cells, strict=True))) for row in rows)
@@ -361,12 +380,17 @@ def as_lines(file: InputFile, columns: Columns, problems: Problems) -> InputFile
 
 
 def _has_needed_columns(
-    file: InputFile, heads: Sequence[str], columns: Columns, problems: Problems
+    file: InputFile,
+    heads: Sequence[str],
+    columns: RunTableColumns,
+    problems: ProblemList,
 ) -> bool:
     if not heads:
         if not problems.has_errors:
             problems.append(
-                file.problem("the table is empty", _describe_expected_header(columns))
+                file.make_problem(
+                    "the table is empty", _describe_expected_header(columns)
+                )
             )
         return False
     needed = [columns.id, columns.document or columns.answer]
@@ -379,31 +403,31 @@ def _has_needed_columns(
         found = ", ".join(f"“{head[:40]}”" for head in heads[:10])
         message = f"there is no column {named}; found {found}"
         problems.append(
-            file.problem(message, _describe_expected_header(columns), line=1)
+            file.make_problem(message, _describe_expected_header(columns), line=1)
         )
         return False
     if unread := [head for head in heads if head not in columns.names]:
         named = ", ".join(f"“{head[:40]}”" for head in unread[:10])
         message = f"columns that are not read: {named}"
         expected = ", ".join(columns.names)
-        problems.append(file.problem(message, expected, line=1, fatal=False))
+        problems.append(file.make_problem(message, expected, line=1, fatal=False))
     return True
 
 
-def _describe_expected_header(columns: Columns) -> str:
-    return f"a header row with the columns {columns.described}"
+def _describe_expected_header(columns: RunTableColumns) -> str:
+    return f"a header row with the columns {columns.description}"
 
 
-Cells = Mapping[str, str]
-Placed = tuple[int, dict[str, Any]]
+CellsByColumn = Mapping[str, str]
+LineNumberAndRecord = tuple[int, dict[str, Any]]
 
 
 def _iterate_row_answers(
     file: InputFile,
-    rows: Iterable[tuple[int, Cells]],
-    columns: Columns,
-    problems: Problems,
-) -> Iterator[Placed]:
+    rows: Iterable[tuple[int, CellsByColumn]],
+    columns: RunTableColumns,
+    problems: ProblemList,
+) -> Iterator[LineNumberAndRecord]:
     for line, cells in rows:
         record: dict[str, Any] = {}
         for name in columns.names:
@@ -413,7 +437,7 @@ def _iterate_row_answers(
         yield line, record
 
 
-def _parse_cell_value(cell: str, name: str, columns: Columns) -> Any:
+def _parse_cell_value(cell: str, name: str, columns: RunTableColumns) -> Any:
     if name in columns.numbers:
         number = _parse_finite_number(cell)
         return cell if number is None else number
@@ -445,10 +469,10 @@ class _TableRanking:
 
 def _iterate_row_rankings(
     file: InputFile,
-    rows: Iterable[tuple[int, Cells]],
-    columns: Columns,
-    problems: Problems,
-) -> Iterator[Placed]:
+    rows: Iterable[tuple[int, CellsByColumn]],
+    columns: RunTableColumns,
+    problems: ProblemList,
+) -> Iterator[LineNumberAndRecord]:
     """Yield a ranking for each instance of a table, with the documents sorted by
     descending score and then by rank. If the table has scores but no ranks, documents
     with equal scores are later ordered by their numbers in the index.
@@ -461,7 +485,7 @@ def _iterate_row_rankings(
         faults, key = _check_ranking_row(cells, document, ranking, columns)
         for message, expected in faults:
             raw = ", ".join(cells.values())
-            problems.append(file.problem(message, expected, line=line, raw=raw))
+            problems.append(file.make_problem(message, expected, line=line, raw=raw))
         if not faults:
             has_scores = has_scores or columns.score in cells
             has_ranks = has_ranks or columns.rank in cells
@@ -481,7 +505,10 @@ def _iterate_row_rankings(
 
 
 def _check_ranking_row(
-    cells: Cells, document: str, ranking: _TableRanking, columns: Columns
+    cells: CellsByColumn,
+    document: str,
+    ranking: _TableRanking,
+    columns: RunTableColumns,
 ) -> tuple[list[tuple[str, str]], tuple[float, float]]:
     faults = []
     if not document:
@@ -506,7 +533,7 @@ def _check_ranking_row(
     return faults, (-score, rank)
 
 
-def _write_records_at_lines(records: Iterable[Placed]) -> bytes:
+def _write_records_at_lines(records: Iterable[LineNumberAndRecord]) -> bytes:
     parts: list[bytes] = []
     at = 1
     for line, record in records:
@@ -516,8 +543,8 @@ def _write_records_at_lines(records: Iterable[Placed]) -> bytes:
     return b"".join(parts)
 
 
-def readable_files(
-    files: Files, columns: Columns, problems: Problems
+def convert_tables_among_files(
+    files: Files, columns: RunTableColumns, problems: ProblemList
 ) -> list[InputFile]:
     """Return the files of a run, in which JSON lines replace CSV and TSV tables. If a
     table cannot be read, its faults are added to ``problems``.
@@ -526,29 +553,33 @@ def readable_files(
     are read later.
     """
     named = (file for file in files if file.suffix in JSON_SUFFIXES)
-    if any(not is_table(file, columns) for file in named):
+    if any(not is_run_table(file, columns) for file in named):
         return list(files)
     read: list[InputFile] = []
     for file in files:
         try:
-            has_rows = is_table(file, columns)
-            read.append(as_lines(file, columns, problems) if has_rows else file)
+            has_rows = is_run_table(file, columns)
+            read.append(
+                convert_table_to_json_lines(file, columns, problems)
+                if has_rows
+                else file
+            )
         except InputRefused as refused:
             problems.extend(refused.problems)
     return read
 
 
-Reader = Callable[[Files], tuple[Any, list[Problem]]]
+RunFilesReader = Callable[[Files], tuple[Any, list[Problem]]]
 
 
-def read_with_tables(
-    files: Files, columns: Columns, read: Reader
+def read_run_with_tables(
+    files: Files, columns: RunTableColumns, read: RunFilesReader
 ) -> tuple[Any, list[Problem]]:
     """Convert the CSV and TSV tables of a run to JSON lines, and read the run. Return
     the result of calling ``read`` with the converted files, including all problems.
     """
-    problems = Problems()
-    lines = readable_files(files, columns, problems)
+    problems = ProblemList()
+    lines = convert_tables_among_files(files, columns, problems)
     if problems.has_errors:
         return None, problems
     run, found = read(lines)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 
-class Tokenizer(NamedTuple):
+class SacreBleuTokenizer(NamedTuple):
     """Describes a tokenizer of sacreBLEU by its module below `sacrebleu.tokenizers`,
     its class name, and the package to install.
     """
@@ -16,10 +16,16 @@ class Tokenizer(NamedTuple):
     packages: str
 
 
-TOKENIZERS: Mapping[str, Tokenizer] = {
-    "zh": Tokenizer("tokenizer_zh", "TokenizerZh", "sacrebleu"),
-    "char": Tokenizer("tokenizer_char", "TokenizerChar", "sacrebleu"),
-    "intl": Tokenizer("tokenizer_intl", "TokenizerV14International", "sacrebleu"),
-    "ja-mecab": Tokenizer("tokenizer_ja_mecab", "TokenizerJaMecab", "sacrebleu[ja]"),
-    "ko-mecab": Tokenizer("tokenizer_ko_mecab", "TokenizerKoMecab", "sacrebleu[ko]"),
+TOKENIZERS_BY_NAME: Mapping[str, SacreBleuTokenizer] = {
+    "zh": SacreBleuTokenizer("tokenizer_zh", "TokenizerZh", "sacrebleu"),
+    "char": SacreBleuTokenizer("tokenizer_char", "TokenizerChar", "sacrebleu"),
+    "intl": SacreBleuTokenizer(
+        "tokenizer_intl", "TokenizerV14International", "sacrebleu"
+    ),
+    "ja-mecab": SacreBleuTokenizer(
+        "tokenizer_ja_mecab", "TokenizerJaMecab", "sacrebleu[ja]"
+    ),
+    "ko-mecab": SacreBleuTokenizer(
+        "tokenizer_ko_mecab", "TokenizerKoMecab", "sacrebleu[ko]"
+    ),
 }

@@ -10,35 +10,37 @@ from typing import Any
 
 from tasks.types.guarded.toml_reader import read_toml
 
-#: `KeyPath` contains names of tables and keys, and indexes in arrays of tables.
-KeyPath = tuple[str | int, ...]
+#: `TomlKeyPath` contains names of tables and keys, and indexes in arrays of tables.
+TomlKeyPath = tuple[str | int, ...]
 
-_BLANKS_AND_COMMENTS = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
-_KEY_PART = re.compile(r"[ \t]*(\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*")
-_STRING = re.compile(
+_BLANKS_AND_COMMENTS_PATTERN = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
+_KEY_PART_PATTERN = re.compile(
+    r"[ \t]*(\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[A-Za-z0-9_-]+)[ \t]*"
+)
+_STRING_PATTERN = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|'
     r"'''.*?'{3,5}|"
     r'"(?:[^"\\\n]|\\.)*"|'
     r"'[^'\n]*'",
     re.DOTALL,
 )
-_COMMENT = re.compile(r"#[^\n]*")
+_COMMENT_PATTERN = re.compile(r"#[^\n]*")
 
 
-class KeyLines:
+class TomlKeyLines:
     """Maps each key of a TOML file to its line number. Callers must first check with
     `read_toml` that the text is valid TOML.
     """
 
     def __init__(self, text: str) -> None:
-        self._lines: dict[KeyPath, int] = dict(_iterate_statement_positions(text))
+        self._lines: dict[TomlKeyPath, int] = dict(_iterate_statement_positions(text))
 
-    def line(self, path: KeyPath) -> int:
+    def line(self, path: TomlKeyPath) -> int:
         while path and path not in self._lines:
             path = path[:-1]
         return self._lines.get(path, 1)
 
-    def path_at(self, line: int) -> KeyPath:
+    def get_key_at_line(self, line: int) -> TomlKeyPath:
         return max(
             (path for path, own in self._lines.items() if own == line),
             key=len,
@@ -46,7 +48,7 @@ class KeyLines:
         )
 
 
-def without_table(text: str, path: KeyPath) -> str:
+def remove_toml_table(text: str, path: TomlKeyPath) -> str:
     """Return a TOML text from which a table and all its subtables are removed.
 
     Comments on the removed lines, and between them, are removed as well.
@@ -65,16 +67,16 @@ def without_table(text: str, path: KeyPath) -> str:
     )
 
 
-def _iterate_statement_positions(text: str) -> Iterator[tuple[KeyPath, int]]:
-    counts: dict[KeyPath, int] = {}
-    table: KeyPath = ()
+def _iterate_statement_positions(text: str) -> Iterator[tuple[TomlKeyPath, int]]:
+    counts: dict[TomlKeyPath, int] = {}
+    table: TomlKeyPath = ()
     place, before, line = _skip_blanks_and_comments(text, 0), 0, 1
     while place < len(text):
         line += text.count("\n", before, place)
         before = place
         if text[place] == "[":
             brackets = 2 if text.startswith("[[", place) else 1
-            parts, place = _parse_key(text, place + brackets)
+            parts, place = _parse_dotted_key(text, place + brackets)
             place += brackets
             table = ()
             for at, part in enumerate(parts, start=1):
@@ -87,20 +89,20 @@ def _iterate_statement_positions(text: str) -> Iterator[tuple[KeyPath, int]]:
             if brackets == 2 and table[-1] == 0:
                 yield table[:-1], line
         else:
-            parts, place = _parse_key(text, place)
+            parts, place = _parse_dotted_key(text, place)
             yield (*table, *parts), line
             place = _find_value_end(text, place + 1)
         place = _skip_blanks_and_comments(text, place)
 
 
 def _skip_blanks_and_comments(text: str, place: int) -> int:
-    match = _BLANKS_AND_COMMENTS.match(text, place)
+    match = _BLANKS_AND_COMMENTS_PATTERN.match(text, place)
     return match.end() if match else place
 
 
-def _parse_key(text: str, place: int) -> tuple[list[str], int]:
+def _parse_dotted_key(text: str, place: int) -> tuple[list[str], int]:
     parts: list[str] = []
-    while match := _KEY_PART.match(text, place):
+    while match := _KEY_PART_PATTERN.match(text, place):
         part = match[1]
         # The TOML parser decodes escape sequences in a quoted part of a key.
         parts.append(read_toml(f"v = {part}")["v"] if part[0] in "\"'" else part)
@@ -114,7 +116,9 @@ def _parse_key(text: str, place: int) -> tuple[list[str], int]:
 def _find_value_end(text: str, place: int) -> int:
     depth = 0
     while place < len(text) and (depth or text[place] != "\n"):
-        found = _STRING.match(text, place) or _COMMENT.match(text, place)
+        found = _STRING_PATTERN.match(text, place) or _COMMENT_PATTERN.match(
+            text, place
+        )
         depth += (text[place] in "[{") - (text[place] in "]}")
         place = found.end() if found else place + 1
     return place
@@ -123,18 +127,21 @@ def _find_value_end(text: str, place: int) -> int:
 _BARE_KEY_PATTERN = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def table(header: str, values: Mapping[str, Any]) -> str:
+def format_toml_table(header: str, values: Mapping[str, Any]) -> str:
     """Return the text of a TOML table, which begins with a header such as `[season]`
     and has one key per line.
     """
     lines = [
         header,
-        *(f"{bare_key(key)} = {value_text(value)}" for key, value in values.items()),
+        *(
+            f"{format_toml_key(key)} = {format_toml_value(value)}"
+            for key, value in values.items()
+        ),
     ]
     return "\n".join(lines) + "\n"
 
 
-def value_text(value: Any) -> str:
+def format_toml_value(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -143,15 +150,16 @@ def value_text(value: Any) -> str:
         return value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
     if isinstance(value, Mapping):
         inner = ", ".join(
-            f"{bare_key(key)} = {value_text(own)}" for key, own in value.items()
+            f"{format_toml_key(key)} = {format_toml_value(own)}"
+            for key, own in value.items()
         )
         return f"{{ {inner} }}" if inner else "{}"
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return f"[{', '.join(map(value_text, value))}]"
+        return f"[{', '.join(map(format_toml_value, value))}]"
     return _format_toml_string(str(value))
 
 
-def bare_key(key: str) -> str:
+def format_toml_key(key: str) -> str:
     return key if _BARE_KEY_PATTERN.fullmatch(key) else _format_toml_string(key)
 
 

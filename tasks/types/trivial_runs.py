@@ -12,16 +12,24 @@ from typing import Any
 
 from tasks.types.files import Files, InputFile
 
-EMPTY, CONSTANT, FIRST, LONGEST, INPUT = (
+EMPTY_RUN, CONSTANT_RUN, FIRST_ITEM_RUN, LONGEST_ITEM_RUN, INPUT_COPY_RUN = (
     "empty",
     "constant",
     "first",
     "longest",
     "input",
 )
-RANDOM, RANDOM_BEST = "random", "random_best"
-RUNS = (EMPTY, CONSTANT, FIRST, LONGEST, INPUT, RANDOM, RANDOM_BEST)
-DRAWS = 20
+RANDOM_RUN, BEST_RANDOM_RUN = "random", "random_best"
+TRIVIAL_RUN_NAMES = (
+    EMPTY_RUN,
+    CONSTANT_RUN,
+    FIRST_ITEM_RUN,
+    LONGEST_ITEM_RUN,
+    INPUT_COPY_RUN,
+    RANDOM_RUN,
+    BEST_RANDOM_RUN,
+)
+RANDOM_RUN_DRAWS = 20
 
 _REASON_ANSWER_IS_LABEL = "an answer is a label, which no shown text is"
 _REASON_ANSWER_IS_NUMBER = "an answer is a number, which no shown text is"
@@ -32,65 +40,70 @@ _REASON_NEEDS_JUDGE = (
     "a report has scores once a judge has read it, and nobody has judged this run"
 )
 
-#: `LEFT_OUT` lists trivial runs that are impossible in a task type or form of task.
-#: `LEFT_OUT` maps the name of each impossible trivial run to a reason.
+#: `REASONS_FOR_IMPOSSIBLE_RUNS` lists trivial runs that are impossible in a task type or form of task.
+#: `REASONS_FOR_IMPOSSIBLE_RUNS` maps the name of each impossible trivial run to a reason.
 #: Further trivial runs may be missing for a task, depending on the gold.
-LEFT_OUT: Mapping[str, Mapping[str, str]] = {
+REASONS_FOR_IMPOSSIBLE_RUNS: Mapping[str, Mapping[str, str]] = {
     "clsumm-1a": {
-        INPUT: "an answer is a sentence of the cited paper, which a citance is not"
+        INPUT_COPY_RUN: "an answer is a sentence of the cited paper, which a citance is not"
     },
     "clsumm-1b": {
-        FIRST: _REASON_NO_CANDIDATES,
-        LONGEST: _REASON_ANSWER_IS_LABEL,
-        INPUT: _REASON_ANSWER_IS_LABEL,
+        FIRST_ITEM_RUN: _REASON_NO_CANDIDATES,
+        LONGEST_ITEM_RUN: _REASON_ANSWER_IS_LABEL,
+        INPUT_COPY_RUN: _REASON_ANSWER_IS_LABEL,
     },
-    "clsumm-2": {CONSTANT: "no summary is of two papers"},
+    "clsumm-2": {CONSTANT_RUN: "no summary is of two papers"},
     "citation-text": {},
-    "positional-citations": {CONSTANT: "no answer cites the passages of two questions"},
+    "positional-citations": {
+        CONSTANT_RUN: "no answer cites the passages of two questions"
+    },
     "citation-recommendation": {
-        LONGEST: "a candidate is more than one text",
-        INPUT: _REASON_ANSWER_IS_RANKING,
+        LONGEST_ITEM_RUN: "a candidate is more than one text",
+        INPUT_COPY_RUN: _REASON_ANSWER_IS_RANKING,
     },
     "citation-resolution": {
-        CONSTANT: _REASON_OWN_CANDIDATES,
-        LONGEST: "candidates need no texts",
-        INPUT: _REASON_ANSWER_IS_RANKING,
+        CONSTANT_RUN: _REASON_OWN_CANDIDATES,
+        LONGEST_ITEM_RUN: "candidates need no texts",
+        INPUT_COPY_RUN: _REASON_ANSWER_IS_RANKING,
     },
-    "cited-reports": dict.fromkeys(RUNS[1:], _REASON_NEEDS_JUDGE),
+    "cited-reports": dict.fromkeys(TRIVIAL_RUN_NAMES[1:], _REASON_NEEDS_JUDGE),
     "judge-leaderboards": {
-        CONSTANT: "equal scores order no systems, as in the empty run",
-        LONGEST: "systems have names and no texts",
-        INPUT: "participants are given names and no scores",
+        CONSTANT_RUN: "equal scores order no systems, as in the empty run",
+        LONGEST_ITEM_RUN: "systems have names and no texts",
+        INPUT_COPY_RUN: "participants are given names and no scores",
     },
-    "labels": {LONGEST: _REASON_ANSWER_IS_LABEL, INPUT: _REASON_ANSWER_IS_LABEL},
+    "labels": {
+        LONGEST_ITEM_RUN: _REASON_ANSWER_IS_LABEL,
+        INPUT_COPY_RUN: _REASON_ANSWER_IS_LABEL,
+    },
     "numbers": {
-        FIRST: _REASON_NO_CANDIDATES,
-        LONGEST: _REASON_ANSWER_IS_NUMBER,
-        INPUT: _REASON_ANSWER_IS_NUMBER,
+        FIRST_ITEM_RUN: _REASON_NO_CANDIDATES,
+        LONGEST_ITEM_RUN: _REASON_ANSWER_IS_NUMBER,
+        INPUT_COPY_RUN: _REASON_ANSWER_IS_NUMBER,
     },
     "text": {},
-    "ranking": {INPUT: _REASON_ANSWER_IS_RANKING},
+    "ranking": {INPUT_COPY_RUN: _REASON_ANSWER_IS_RANKING},
     "spans": {
-        FIRST: _REASON_NO_CANDIDATES,
-        INPUT: "the whole text as one span is the constant or the longest run",
-        RANDOM: "spans that are drawn have no length of their own",
-        RANDOM_BEST: "spans that are drawn have no length of their own",
+        FIRST_ITEM_RUN: _REASON_NO_CANDIDATES,
+        INPUT_COPY_RUN: "the whole text as one span is the constant or the longest run",
+        RANDOM_RUN: "spans that are drawn have no length of their own",
+        BEST_RANDOM_RUN: "spans that are drawn have no length of their own",
     },
     "evidence": {
-        FIRST: "labels are no list that is given out",
-        LONGEST: _REASON_ANSWER_IS_LABEL,
-        INPUT: _REASON_ANSWER_IS_LABEL,
+        FIRST_ITEM_RUN: "labels are no list that is given out",
+        LONGEST_ITEM_RUN: _REASON_ANSWER_IS_LABEL,
+        INPUT_COPY_RUN: _REASON_ANSWER_IS_LABEL,
     },
     "tags": {
-        FIRST: _REASON_NO_CANDIDATES,
-        LONGEST: _REASON_ANSWER_IS_LABEL,
-        INPUT: "an answer is a tag for each token",
+        FIRST_ITEM_RUN: _REASON_NO_CANDIDATES,
+        LONGEST_ITEM_RUN: _REASON_ANSWER_IS_LABEL,
+        INPUT_COPY_RUN: "an answer is a tag for each token",
     },
 }
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrivialRuns:
+class TrivialRunFiles:
     """The files of all trivial runs of a task, such as a run with the same label for
     all instances. The mapping `runs` contains runs by name, `constants` contains runs
     with a constant answer by this answer, and `draws` contains random runs.
@@ -105,21 +118,21 @@ class TrivialRuns:
     draws: Sequence[Files] = ()
 
 
-def run_file(lines: Iterable[Mapping[str, Any]], reading: int) -> list[InputFile]:
+def make_run_file(lines: Iterable[Mapping[str, Any]], reading: int) -> list[InputFile]:
     """Return a list with a run file that contains the given JSON lines."""
     data = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     name = "trivial.jsonl"
     return [InputFile(name, name, partial(BytesIO, data.encode()), reading)]
 
 
-def random_of(draw: int) -> random.Random:
+def make_seeded_random(draw: int) -> random.Random:
     return random.Random(draw)  # noqa: S311  (no secret)
 
 
-def drawn_rows(count: int, most: int | None) -> list[int]:
+def draw_row_numbers(count: int, most: int | None) -> list[int]:
     """Return at most ``most`` random row numbers below ``count``, sorted in ascending
     order, or all row numbers if ``most`` is None.
     """
     if most is None or count <= most:
         return list(range(count))
-    return sorted(random_of(0).sample(range(count), most))
+    return sorted(make_seeded_random(0).sample(range(count), most))

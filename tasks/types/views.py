@@ -6,23 +6,23 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-TABLE, PASSAGE, POST, PAIR, REFERENCE = (
+TABLE_LAYOUT, PASSAGE_LAYOUT, POST_LAYOUT, PAIR_LAYOUT, REFERENCE_LAYOUT = (
     "table",
     "passage",
     "post",
     "pair",
     "reference",
 )
-#: `ROLES` lists, for each layout of an instance, the roles that fields can have.
-ROLES: Mapping[str, tuple[str, ...]] = {
-    TABLE: (),
-    PASSAGE: ("text",),
-    POST: ("text", "author", "date"),
-    PAIR: ("first", "second"),
-    REFERENCE: ("author", "title", "venue", "year"),
+#: `ROLES_BY_LAYOUT` lists, for each layout of an instance, the roles that fields can have.
+ROLES_BY_LAYOUT: Mapping[str, tuple[str, ...]] = {
+    TABLE_LAYOUT: (),
+    PASSAGE_LAYOUT: ("text",),
+    POST_LAYOUT: ("text", "author", "date"),
+    PAIR_LAYOUT: ("first", "second"),
+    REFERENCE_LAYOUT: ("author", "title", "venue", "year"),
 }
-#: `OF_REFERENCES` lists typical field names for each role in bibliographic records.
-OF_REFERENCES: Mapping[str, tuple[str, ...]] = {
+#: `REFERENCE_FIELD_NAMES_BY_ROLE` lists typical field names for each role in bibliographic records.
+REFERENCE_FIELD_NAMES_BY_ROLE: Mapping[str, tuple[str, ...]] = {
     "author": ("author", "authors"),
     "title": ("title",),
     "venue": ("venue", "journal", "booktitle", "conference", "publisher"),
@@ -32,7 +32,7 @@ _WORD_BOUNDARY_PATTERN = re.compile(r"[_\W]+|(?<=[a-z])(?=[A-Z])")
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class InstanceViewSettings:
     """The settings that determine how web pages display the instances of a task.
 
     ``kind`` names the layout of an instance, such as `table` or `passage`. ``roles``
@@ -44,7 +44,7 @@ class View:
     the positions in answers refer.
     """
 
-    kind: str = TABLE
+    kind: str = TABLE_LAYOUT
     roles: Mapping[str, str] = field(default_factory=dict)
     fields: tuple[str, ...] | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -63,9 +63,9 @@ class View:
             for name in (path, path.rpartition(".")[2]):
                 if name in names:
                     return names[name]
-        return in_words(path.rpartition(".")[2])
+        return convert_key_to_words(path.rpartition(".")[2])
 
 
-def in_words(name: str) -> str:
+def convert_key_to_words(name: str) -> str:
     words = " ".join(filter(None, _WORD_BOUNDARY_PATTERN.split(name)))
     return f"{words[:1].upper()}{words[1:]}"

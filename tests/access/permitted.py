@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from scoring.stats.leakage import bits_told
+from scoring.stats.leakage import compute_max_bits_by_scores
 from tests.access.two_worlds import HIDDEN, REPORTS, SENT, Request
 from tests.declared.small_tasks import INSTANCES, SMALL_TASKS
 
@@ -14,7 +14,7 @@ CLASSES, RUNS = 3, 3
 
 def of_scores() -> float:
     """A number over all instances tells which of so many values it has."""
-    return bits_told(RUNS, [INSTANCES])
+    return compute_max_bits_by_scores(RUNS, [INSTANCES])
 
 
 def of_class_sizes() -> float:

@@ -18,11 +18,11 @@ from citeboard.teams.membership import (
     invite_by_mail,
     remove_member,
     renew_invitation,
-    secret_of,
+    sign_invitation_secret,
 )
 from citeboard.teams.models import Team, Token, User
 from citeboard.web.guides import build_site_wheel
-from scoring.exchange.mounted import mount, mounted_archive
+from scoring.exchange.mounted import find_mounted_archive, verify_and_mount_archive
 from scoring.models import (
     BackgroundJob,
     EstimateSheet,
@@ -32,7 +32,7 @@ from scoring.models import (
     SheetText,
     Snapshot,
 )
-from scoring.results.board.public_results import system_slug
+from scoring.results.board.public_results import build_system_slug
 from scoring.results.board.snapshots import save_snapshot
 from scoring.results.board.standings import compute_board
 from tasks.delivery.webhooks.services import make_webhook
@@ -139,14 +139,14 @@ class Scene:
             "content_type_id": 1,
             "object_id": 1,
             "app_label": "teams",
-            "secret": secret_of(self.team.invitation),
+            "secret": sign_invitation_secret(self.team.invitation),
             "member": self.people["mate"].pk,
             "number": 1,
             "invited": self.team.mailed_invitations.get().pk,
             "asked": self.team.join_requests.get().pk,
             "proposal": MergeProposal.objects.get().pk,
             "digest": self.kept.short,
-            "system": system_slug(self.run.system),
+            "system": build_system_slug(self.run.system),
             "entry": self.team.registrations.get().pk,
             "sheet": self.sheet.pk,
             "pairs": Sheet.objects.pairs().latest("pk").pk,
@@ -171,7 +171,7 @@ class Scene:
     @cached_property
     def last_entry(self) -> int:
         """The number of the season's last entry in the history."""
-        return audit.history_of_place(self.phase.task.season).latest("pk").pk
+        return audit.find_history_of_place(self.phase.task.season).latest("pk").pk
 
 
 def make_scene() -> Scene:
@@ -237,13 +237,13 @@ def make_scene() -> Scene:
         digest="0" * 64, text="", season=season, brought_by=people["organiser"]
     )
     report_abuse(address="", text="This is an insult.", by=people["reader"])
-    audit.record(
+    audit.record_action(
         "member-joined", actor=people["organiser"], subject=phase, place=season
     )
     mount_archive()
     # What the others have not read would be counted on each of their pages.
     Notification.objects.exclude(user=people["member"]).update(read_at=timezone.now())
-    token, _ = Token.objects.issue(user=people["member"], name="of the member")
+    token, _ = Token.objects.create_token(user=people["member"], name="of the member")
     return Scene(
         phase=phase,
         later=_later(task),
@@ -320,9 +320,11 @@ def score_beside(scene: Scene, system: str, score: float) -> None:
 
 
 def mount_archive() -> None:
-    if mounted_archive(archives.SLUG) is None:
+    if find_mounted_archive(archives.SLUG) is None:
         with tempfile.TemporaryDirectory() as folder:
-            mount(archives.write_small_archive(Path(folder) / "archive"))
+            verify_and_mount_archive(
+                archives.write_small_archive(Path(folder) / "archive")
+            )
 
 
 @pytest.fixture(scope="module")

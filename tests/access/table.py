@@ -8,10 +8,10 @@ from importlib import import_module
 from django.urls import URLPattern, reverse
 
 import citeboard.acts
-from citeboard.acts.declared import Act
-from citeboard.teams.membership import secret_of_mailed_invitation
-from tasks.delivery.notifications.reading import unsubscribe_secret
-from tasks.models.notifications import Kind
+from citeboard.acts.declared import UserAction
+from citeboard.teams.membership import sign_mailed_invitation_secret
+from tasks.delivery.notifications.reading import sign_unsubscribe_secret
+from tasks.models.notifications import NotificationKind
 from tests.access.scene import ROLES, Scene, routes
 from tests.archive import archives
 
@@ -1025,10 +1025,14 @@ def named(name: str, scene: Scene, phase=None) -> dict[str, object]:
         own = {"key": "own-2020"}
     if name == "join-decline":
         own = {
-            "secret": secret_of_mailed_invitation(scene.team.mailed_invitations.get())
+            "secret": sign_mailed_invitation_secret(scene.team.mailed_invitations.get())
         }
     if name == "unsubscribe":
-        own = {"secret": unsubscribe_secret(scene.people["member"], Kind.ANNOUNCED)}
+        own = {
+            "secret": sign_unsubscribe_secret(
+                scene.people["member"], NotificationKind.ANNOUNCED
+            )
+        }
     if name.startswith("organise-settings"):
         own = {
             "task": task.pk,
@@ -1062,7 +1066,7 @@ def fields_by_summary() -> dict[str, set[str]]:
         act
         for module in modules
         for act in vars(module).values()
-        if isinstance(act, Act)
+        if isinstance(act, UserAction)
     ):
         found.setdefault(act.summary, set()).update(
             act.form.base_fields if act.form else ()

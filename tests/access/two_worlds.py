@@ -40,9 +40,9 @@ from scoring.results.board.standings import compute_board
 from tasks.delivery.webhooks.posting import encode_payload
 from tasks.gold.gold_files import load_gold
 from tasks.gold.publishing import compare_new_publications
-from tasks.jobs.mails import build_mail
+from tasks.jobs.mails import build_email_message
 from tasks.models import Delivery, ExtraTries, Notification, Phase
-from tasks.types.digests import salted_digest
+from tasks.types.digests import compute_salted_digest
 from tests import factories
 from tests.access.scene import Scene, make_scene, mount_archive
 from tests.api.sending import score
@@ -248,8 +248,8 @@ def stop_clock(monkeypatch: pytest.MonkeyPatch) -> None:
 
     for function, stopped in (
         (timezone.now, now),
-        (database.database_now, now),
-        (database.database_time_after, from_now),
+        (database.fetch_database_time, now),
+        (database.database_time_expression, from_now),
     ):
         monkeypatch.setitem(function.__globals__, "stopped_at", at)
         monkeypatch.setattr(function, "__code__", stopped.__code__)
@@ -266,8 +266,8 @@ def even_out_keys(monkeypatch: pytest.MonkeyPatch, keys: "NumberedDigests") -> N
     def key(digest: str, nonce: str) -> str:
         return numbered_keys(digest)  # type: ignore[name-defined]  # noqa: F821
 
-    monkeypatch.setitem(salted_digest.__globals__, "numbered_keys", keys)
-    monkeypatch.setattr(salted_digest, "__code__", key.__code__)
+    monkeypatch.setitem(compute_salted_digest.__globals__, "numbered_keys", keys)
+    monkeypatch.setattr(compute_salted_digest, "__code__", key.__code__)
 
     def validator(salt: str, name: str, *, algorithm: str):
         return hashlib.new(algorithm, keys(name).encode())
@@ -278,7 +278,7 @@ def even_out_keys(monkeypatch: pytest.MonkeyPatch, keys: "NumberedDigests") -> N
     def commitment(nonce: bytes, text: str) -> str:
         return keys(f"{nonce.hex()} {text}")
 
-    monkeypatch.setattr(receipts, "commitment", commitment)
+    monkeypatch.setattr(receipts, "compute_commitment", commitment)
 
 
 @pytest.fixture
@@ -370,7 +370,7 @@ def sent_by(world: World) -> dict[Request, Answer]:
         found[Request(role, SENT, "", name)] = Answer(200, "", without_times(text))
 
     for told in Notification.objects.order_by("pk"):
-        letter = build_mail(told)
+        letter = build_email_message(told)
         text = f"{letter.subject}\n{letter.body}\n{letter.extra_headers}"
         keep_sent(roles.get(told.user, "others"), f"mail {told.pk}", text)
     for delivery in Delivery.objects.order_by("pk"):

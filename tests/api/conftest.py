@@ -36,7 +36,7 @@ class World:
         """The header of a new token."""
         if role == "visitor":
             return {}
-        _, secret = Token.objects.issue(user=self.people[role], name="test")
+        _, secret = Token.objects.create_token(user=self.people[role], name="test")
         return {"Authorization": f"Token {secret}"}
 
     @property

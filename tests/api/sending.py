@@ -7,18 +7,21 @@ from typing import Any
 
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from scoring.offline.parts import read_part
-from scoring.offline.scoring import Scoring, score as score_offline
-from scoring.results.board.gold_keys import gold_key_of
-from scoring.worker.gathering import new_judgement_collection
-from scoring.worker.local_copies import gold_copy, run_copy
+from scoring.offline.parts import parse_part
+from scoring.offline.scoring import ScoringRequest, score as score_offline
+from scoring.results.board.gold_keys import build_gold_key
+from scoring.worker.gathering import start_judgement_collection
+from scoring.worker.local_copies import (
+    copy_run_file_to_folder,
+    get_or_make_local_gold_copy,
+)
 from scoring.worker.publishing import store_statistics_file
 from scoring.worker.recording import record_scores
-from scoring.worker.release import part_scored_now, select_published_scores
+from scoring.worker.release import find_part_scored_now, select_published_scores
 from tasks.jobs.engine import claim_job
 from tasks.jobs.leases import complete_job
 from tasks.models import Job, Phase, Submission
-from tasks.types.problems import Pending
+from tasks.types.problems import JudgementsPending
 from tests.api.conftest import API
 from tests.factories import run_bytes
 
@@ -73,28 +76,28 @@ def _scored(job: Job, folder: Path) -> dict[str, Any]:
     """Score the job; once more with the judgements that the first scorer lacked."""
     task_type, gathered = (
         job.submission.phase.task.task_type,
-        new_judgement_collection(job),
+        start_judgement_collection(job),
     )
-    part, pending = part_scored_now(job.submission.phase), folder / "pending.jsonl"
-    run = run_copy(job.submission, folder)
+    part, pending = find_part_scored_now(job.submission.phase), folder / "pending.jsonl"
+    run = copy_run_file_to_folder(job.submission, folder)
     for is_last in (gathered is None, True):
         options = gathered.options(folder) if gathered else job.options
         try:
             return score_offline(
-                Scoring(
+                ScoringRequest(
                     task_type=task_type,
-                    gold=[gold_copy(job.gold)],
+                    gold=[get_or_make_local_gold_copy(job.gold)],
                     run=run,
                     rules=job.rules,
-                    options=task_type.checked_options(options),
+                    options=task_type.validate_options(options),
                     resamples=50,
                     statistics=folder / "statistics.npz",
-                    part=read_part(part) if part else None,
-                    key=gold_key_of(job.gold),
+                    part=parse_part(part) if part else None,
+                    key=build_gold_key(job.gold),
                     pending=pending if gathered else None,
                 )
             )
-        except Pending:
+        except JudgementsPending:
             assert not is_last
             assert gathered.add(pending)
     raise AssertionError("the last scorer lacks no judgement")

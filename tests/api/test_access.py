@@ -375,7 +375,7 @@ def more(world) -> dict[str, int]:
         "webhook": webhook.pk,
         "delivery": delivery.pk,
         "acknowledgement": acknowledgement.pk,
-        "change": audit.record(
+        "change": audit.record_action(
             "member-joined", actor=None, subject=world.season, place=world.season
         ).pk,
         "claim": Claim.objects.get_or_create(season=make_season(), later=world.season)[

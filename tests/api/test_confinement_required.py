@@ -55,7 +55,7 @@ def test_probe_and_doctor_say_so(db, open_kernel, monkeypatch):
     ]
     assert Client().get("/health/ready?for=worker").status_code == 503
     out = StringIO()
-    monkeypatch.setattr(confinement, "means", lambda: ("seccomp",))
+    monkeypatch.setattr(confinement, "find_allowed_mechanisms", lambda: ("seccomp",))
     with pytest.raises(SystemExit) as ended:
         call_command("doctor", "--json", "--only", "confinement", stdout=out)
     assert ended.value.code == 1

@@ -152,7 +152,7 @@ def test_an_error_of_ours_has_the_same_shape_and_names_the_request(world, monkey
     def broken(*args, **kwargs):
         raise RuntimeError("a line of our own code")
 
-    monkeypatch.setattr(operations.api, "paginated_response", broken)
+    monkeypatch.setattr(operations.api, "build_paginated_response", broken)
     client = Client(raise_request_exception=False)
     response = client.get(f"{API}/seasons/")
     assert response.status_code == 500

@@ -7,14 +7,14 @@ import pytest
 from drf_spectacular.generators import SchemaGenerator
 
 import citeboard.acts
-from citeboard.acts.declared import Act
+from citeboard.acts.declared import UserAction
 from tests.access.scene import routes
 from tests.access.table import TABLE
 
 #: Acts without an operation of their own, by the operation that does it too.
 BY_ANOTHER = {
-    "CHANGE_ENTRY": "change_settings",
-    "LIMIT_TEAMS": "change_settings",
+    "CHANGE_REGISTRATION_SETTING": "change_settings",
+    "CHANGE_TEAM_LIMITS": "change_settings",
     "REMOVE_ORGANISER": "give_role",
 }
 #: Pages that are posted to and are no declared act, by the operation that does the same.
@@ -84,7 +84,7 @@ BY_NONE = {
 }
 
 
-def acts() -> dict[str, Act]:
+def acts() -> dict[str, UserAction]:
     modules = [
         importlib.import_module(f"citeboard.acts.{one.name}")
         for one in pkgutil.iter_modules(citeboard.acts.__path__)
@@ -93,7 +93,7 @@ def acts() -> dict[str, Act]:
         name: act
         for module in modules
         for name, act in vars(module).items()
-        if isinstance(act, Act)
+        if isinstance(act, UserAction)
     }
 
 

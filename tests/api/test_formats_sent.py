@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from scoring.__main__ import main
-from scoring.client.connection import Answer, Connection
+from scoring.client.connection import ApiResponse, SiteConnection
 from scoring.client.refusals import SiteRefused
 from tasks.models import Submission
 from tests import factories
@@ -43,9 +43,9 @@ def submit(client, tmp_path, monkeypatch):
         answer = client.generic("POST", urlsplit(address).path, content, **given)
         if answer.status_code >= 400:
             raise SiteRefused(answer.status_code, answer.json())
-        return Answer(answer.json(), dict(answer.headers))
+        return ApiResponse(answer.json(), dict(answer.headers))
 
-    monkeypatch.setattr(Connection, "_once", once)
+    monkeypatch.setattr(SiteConnection, "_send_request_and_parse_json", once)
 
     def run(name: str, content: bytes | str, *more: str) -> int:
         path = tmp_path / name

@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from citeboard.api.operations import FIELDS, FILES
+from citeboard.api.operations import MULTIPART_CONTENT_TYPE, URL_ENCODED_CONTENT_TYPE
 from tests.api.conftest import API
 from tests.api.sending import send
 from tests.api.test_schema import described, operations
@@ -15,7 +15,10 @@ OBJECT, PROBLEM = "application/json", "application/problem+json"
 class TestBodies:
     @pytest.mark.parametrize(
         ("kind", "body"),
-        [(OBJECT, {"name": "Ärger & Co"}), (FIELDS, "name=%C3%84rger+%26+Co")],
+        [
+            (OBJECT, {"name": "Ärger & Co"}),
+            (URL_ENCODED_CONTENT_TYPE, "name=%C3%84rger+%26+Co"),
+        ],
     )
     def test_fields_may_come_as_an_object_or_as_a_form(self, world, kind, body):
         response = world.member.post(f"{API}/teams/", body, content_type=kind)
@@ -29,11 +32,13 @@ class TestBodies:
             for name, operation in operations(described())
             if "requestBody" in operation
         }
-        with_files = {name for name, kinds in taken.items() if kinds == {FILES}}
+        with_files = {
+            name for name, kinds in taken.items() if kinds == {MULTIPART_CONTENT_TYPE}
+        }
         assert f"post {API}/phases/{{id}}/submissions/" in with_files
         assert f"post {API}/tasks/{{id}}/gold/" in with_files
         assert all(
-            kinds == {FILES, OBJECT, FIELDS}
+            kinds == {MULTIPART_CONTENT_TYPE, OBJECT, URL_ENCODED_CONTENT_TYPE}
             for name, kinds in taken.items()
             if name not in with_files
         )
@@ -72,7 +77,7 @@ class TestBodies:
         assert response.status_code == 400
         assert words in response.json()["detail"]
 
-    @pytest.mark.parametrize("kind", [OBJECT, FIELDS])
+    @pytest.mark.parametrize("kind", [OBJECT, URL_ENCODED_CONTENT_TYPE])
     def test_a_body_beyond_what_the_site_reads_is_refused_unread(
         self, world, settings, kind
     ):
@@ -85,7 +90,10 @@ class TestBodies:
     def test_a_session_of_a_browser_still_needs_its_secret(self, world):
         client = Client(enforce_csrf_checks=True)
         client.force_login(world.people["member"])
-        for kind, body in ((OBJECT, b'{"name": "A"}'), (FIELDS, b"name=A")):
+        for kind, body in (
+            (OBJECT, b'{"name": "A"}'),
+            (URL_ENCODED_CONTENT_TYPE, b"name=A"),
+        ):
             assert (
                 client.post(f"{API}/teams/", body, content_type=kind).status_code == 403
             )

@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from citeboard.core import audit
 from citeboard.teams.membership import add_member, invite_by_mail
 from scoring.exchange.formats import BOARD_FILE_WRITERS
-from scoring.results.board.public_results import system_slug
+from scoring.results.board.public_results import build_system_slug
 from tasks.models import MeasuresFile, Report
 from tasks.registration.entries import ask_to_join
 from tasks.seasons.announcements import ask
@@ -159,7 +159,7 @@ def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
         "annotate": [sheet.pk],
         "annotators": [sheet.annotators.get().pk],
         "change": [
-            audit.record(
+            audit.record_action(
                 "member-joined", actor=None, subject=world.team, place=world.season
             ).pk
         ],
@@ -187,7 +187,7 @@ def make_world_to_aim_at() -> tuple[World, dict[str, list]]:
         "question": [
             ask(season=world.season, text="Why?", by=world.people["member"]).pk
         ],
-        "system": [system_slug(scored.system), "none"],
+        "system": [build_system_slug(scored.system), "none"],
         "prefix": [f"tasks.{world.task.slug}", "tasks.none"],
         "name": list(BOARD_FILE_WRITERS),
         "team": [world.team.slug, world.other_team.slug],

@@ -47,7 +47,7 @@ def test_it_lists_seasons_reads_a_board_and_sends_a_run(package, live_server):
     def module(name: str):
         return importlib.import_module(f"{package}.{name}")
 
-    token = Token.objects.issue(user=member, name="generated")[1]
+    token = Token.objects.create_token(user=member, name="generated")[1]
     with module("client").AuthenticatedClient(
         live_server.url, token, prefix="Token"
     ) as client:

@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 
 from citeboard.core import confinement
-from citeboard.core.confined.pool import SandboxedWork
+from citeboard.core.confined.pool import SandboxedFunctionCall
 from citeboard.core.confined.turns import UploadSender
 from tasks.models import Submission
 from tests.api.sending import check
@@ -35,7 +35,10 @@ def pool_of_hostile_readers(*preload: str, size: int):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(confinement, "PRELOADED_MODULES", (*preload, HOSTILE))
         made = confinement._create_pool(
-            size, settings.DATA_DIR / "checks", 10_000, confinement.means()
+            size,
+            settings.DATA_DIR / "checks",
+            10_000,
+            confinement.find_allowed_mechanisms(),
         )
     confinement._create_pool.cache_clear()
     yield made
@@ -54,7 +57,7 @@ def hostile_pool():
 @pytest.fixture
 def hostile_reader(monkeypatch, settings, hostile_pool):
     """Runs are read by a reader that does what they say."""
-    monkeypatch.setattr(confinement, "pool", lambda: hostile_pool)
+    monkeypatch.setattr(confinement, "get_sandbox_pool", lambda: hostile_pool)
     monkeypatch.setattr(
         "tasks.submissions.run_card.read_upload", read_by_hostile_reader
     )
@@ -111,7 +114,7 @@ class TestThroughTheApi:
 def crowded(hostile_reader, monkeypatch, settings):
     """Lets an account have a file read that never ends; gives up with the pool."""
     settings.CHECK_SECONDS = 200
-    monkeypatch.setattr("citeboard.core.confined.turns.PATIENCE", 0.2)
+    monkeypatch.setattr("citeboard.core.confined.turns.MAX_READ_WAIT_SECONDS", 0.2)
 
     threads = []
 
@@ -119,10 +122,10 @@ def crowded(hostile_reader, monkeypatch, settings):
         before = len(pool.turns._running)
 
         def hang():
-            work = SandboxedWork(
+            work = SandboxedFunctionCall(
                 program="tests.core.confined.hostile:hang",
                 arguments={},
-                limits=confinement.limits_for_runs(),
+                limits=confinement.build_run_reading_limits(),
             )
             with (
                 pytest.raises(Exception),  # noqa: B017, PT011
@@ -132,10 +135,10 @@ def crowded(hostile_reader, monkeypatch, settings):
 
         threads.append(threading.Thread(target=hang))
         threads[-1].start()
-        assert pool.turns.wait_until_busy(before + 1, 60)
+        assert pool.turns.wait_for_running_requests(before + 1, 60)
 
     with pool_of_hostile_readers(size=2) as pool:
-        monkeypatch.setattr(confinement, "pool", lambda: pool)
+        monkeypatch.setattr(confinement, "get_sandbox_pool", lambda: pool)
         yield occupy
     for thread in threads:
         thread.join()

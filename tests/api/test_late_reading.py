@@ -8,11 +8,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.confined.turns import PoolFull
+from citeboard.core.confined.turns import SandboxPoolFull
 from scoring.worker.score import score
 from tasks.models import LateReading, Phase, Submission
 from tasks.submissions import bundles, run_card
-from tasks.submissions.submit import remaining_quota
+from tasks.submissions.submit import compute_remaining_quota
 from tests.api.conftest import API
 from tests.api.sending import send
 from tests.factories import run_bytes
@@ -29,7 +29,7 @@ def busy(monkeypatch):
 
         def full(*given, owner, **facts):
             if owner is not None:
-                raise PoolFull
+                raise SandboxPoolFull
             return read(*given, owner=owner, **facts)
 
         monkeypatch.setattr(module, "read_upload", full)
@@ -93,7 +93,7 @@ def test_one_that_is_refused_gives_its_try_back_and_may_be_replaced_over_a_close
     phase.refresh_from_db()
     refused = worked(of(send(world.member, phase, BAD)))
     assert (refused.status, refused.problems[0]["line"]) == ("failed", 1)
-    assert remaining_quota(phase, team).left == 1
+    assert compute_remaining_quota(phase, team).left == 1
     assert (
         dt.timedelta(minutes=14)
         < refused.replace_until - timezone.now()

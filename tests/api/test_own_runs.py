@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from citeboard.api.own_runs import own_runs
+from citeboard.api.own_runs import find_runs_of_user
 from scoring.results.board.visibility import may_see_submission
 from tasks.jobs.engine import claim_job
 from tasks.models import Job, Submission
@@ -115,7 +115,7 @@ def test_what_the_list_shows_is_what_may_be_seen_one_by_one(world):
     ]
     for role in ROLES[1:]:
         user = world.people[role]
-        assert set(own_runs(user)) == {
+        assert set(find_runs_of_user(user)) == {
             run for run in runs if may_see_submission(run, user)
         }, role
 

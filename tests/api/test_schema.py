@@ -11,7 +11,7 @@ from django.urls import reverse
 from drf_spectacular.validation import validate_schema
 from jsonschema import Draft202012Validator
 
-from tasks.models.run_cards import CARD_FIELDS
+from tasks.models.run_cards import RUN_CARD_FIELDS
 from tests.api.conftest import API
 from tests.api.test_every_answer import strict
 
@@ -94,7 +94,7 @@ def test_what_is_sent_is_described_as_a_form_with_a_file(schema):
     told |= {"tokens", "cost_usd", "seeds_of"}
     said = {"run", "system", "team", "description", "kind", "metadata", "priority"}
     mended = {"repair", "encoding"}
-    assert set(form["properties"]) == {*said, *mended, *told, *CARD_FIELDS}
+    assert set(form["properties"]) == {*said, *mended, *told, *RUN_CARD_FIELDS}
     assert "Idempotency-Key" in [
         parameter["name"] for parameter in operation["parameters"]
     ]

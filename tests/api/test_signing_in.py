@@ -24,13 +24,13 @@ def ask(header: str, address: str = LIST):
 
 
 def test_a_token_lets_its_owner_in(person):
-    _, secret = Token.objects.issue(user=person, name="laptop")
+    _, secret = Token.objects.create_token(user=person, name="laptop")
     assert ask(f"Token {secret}").status_code == 200
     assert ask(f"token   {secret} ").status_code == 200
 
 
 def test_the_database_holds_nothing_that_could_be_used(person):
-    token, secret = Token.objects.issue(user=person, name="laptop")
+    token, secret = Token.objects.create_token(user=person, name="laptop")
     kept = Token.objects.filter(pk=token.pk).values().get()
     assert not [
         value for value in kept.values() if isinstance(value, str) and secret in value
@@ -61,13 +61,13 @@ def test_another_scheme_signs_nobody_in(db, header):
 
 
 def test_a_revoked_token_is_not_known_any_more(person):
-    token, secret = Token.objects.issue(user=person, name="laptop")
+    token, secret = Token.objects.create_token(user=person, name="laptop")
     Token.objects.filter(pk=token.pk).update(revoked_at=timezone.now())
     assert ask(f"Token {secret}").status_code == 401
 
 
 def test_somebody_who_is_locked_out_is_locked_out_of_the_api(person):
-    _, secret = Token.objects.issue(user=person, name="laptop")
+    _, secret = Token.objects.create_token(user=person, name="laptop")
     person.is_active = False
     person.save()
     assert ask(f"Token {secret}").status_code == 401
@@ -79,7 +79,7 @@ def test_the_last_use_is_noted_at_most_once_a_minute(
 ):
     # In a new minute of the clock requests are counted anew, which takes more queries.
     monkeypatch.setattr("citeboard.core.api.time.time", lambda: 1_000_000.0)
-    token, secret = Token.objects.issue(user=person, name="laptop")
+    token, secret = Token.objects.create_token(user=person, name="laptop")
     ask(f"Token {secret}")
     token.refresh_from_db()
     first = token.last_used_at

@@ -20,7 +20,9 @@ def finished(settings, monkeypatch):
     provider = TracerProvider(id_generator=instruments._create_id_generator())
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     monkeypatch.setattr(
-        instruments, "tracer_of", lambda process: provider.get_tracer("tests")
+        instruments,
+        "create_tracer_for_process",
+        lambda process: provider.get_tracer("tests"),
     )
     return exporter.get_finished_spans
 
@@ -35,7 +37,7 @@ def test_a_request_its_job_and_the_scorer_are_one_trace(world, finished):
     request, job, scorer = (
         spans[word] for word in ("POST api:submit", "job score", "scorer")
     )
-    trace_id, span_id = instruments.trace_ids_of_request(name)
+    trace_id, span_id = instruments.derive_trace_ids(name)
     assert {span.context.trace_id for span in (request, job, scorer)} == {trace_id}
     assert (request.parent, request.context.span_id) == (None, span_id)
     assert (job.parent.span_id, scorer.parent.span_id) == (span_id, job.context.span_id)
@@ -48,7 +50,9 @@ def test_without_a_collector_nothing_is_traced_and_none_of_its_modules_is_import
 ):
     settings.TRACES_TO = ""
     monkeypatch.setattr(
-        instruments, "tracer_of", lambda process: pytest.fail("it is asked for")
+        instruments,
+        "create_tracer_for_process",
+        lambda process: pytest.fail("it is asked for"),
     )
     assert client.get("/health/live").status_code == 200
 
@@ -58,7 +62,7 @@ def test_where_the_packages_are_missing_a_line_says_so_and_pages_are_answered(
 ):
     settings.TRACES_TO = "http://127.0.0.1:9"
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
-    instruments.tracer_of.cache_clear()
+    instruments.create_tracer_for_process.cache_clear()
     assert client.get("/health/live").status_code == 200
     assert "OpenTelemetry is not installed" in caplog.text
-    instruments.tracer_of.cache_clear()
+    instruments.create_tracer_for_process.cache_clear()

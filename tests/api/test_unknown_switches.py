@@ -9,7 +9,7 @@ from django.apps import apps
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from drf_spectacular.generators import SchemaGenerator
 
-from citeboard.api.operations import FILES
+from citeboard.api.operations import MULTIPART_CONTENT_TYPE
 from citeboard.core.models import Limit
 from citeboard.teams.models import Token
 from scoring.models import JudgedRun
@@ -98,7 +98,7 @@ def address_of(name: str, ids: dict[str, list]) -> str:
 
 def is_sent_with_files(name: str) -> bool:
     return set(described()[name][2].get("requestBody", {}).get("content", {})) == {
-        FILES
+        MULTIPART_CONTENT_TYPE
     }
 
 
@@ -162,9 +162,9 @@ def test_an_unknown_parameter_is_refused_with_the_nearest_name(world, name):
 
 def fields_of(name: str) -> list[str]:
     content = described()[name][2].get("requestBody", {}).get("content", {})
-    if FILES not in content:
+    if MULTIPART_CONTENT_TYPE not in content:
         return ["dry_run"] if name in offering_dry_runs() else []
-    component = content[FILES]["schema"]["$ref"].rpartition("/")[2]
+    component = content[MULTIPART_CONTENT_TYPE]["schema"]["$ref"].rpartition("/")[2]
     return list(components()[component]["properties"])
 
 

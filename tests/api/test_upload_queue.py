@@ -8,13 +8,13 @@ from django.db import connection
 from citeboard.core import upload_queue
 from citeboard.core.upload_queue import (
     LONG_UPLOAD_SECONDS,
-    STEPS_EXPIRE_SECONDS,
-    STEPS_PER_SECOND,
-    TooManyAtOnce,
+    WAITING_STEPS_LIFETIME_SECONDS,
+    WAITING_STEPS_PER_SECOND,
+    TooManyConcurrentUploads,
     UploadQueue,
     UploadTicket,
     add_waiting_steps,
-    waiting_steps_of,
+    find_waiting_steps,
 )
 from tasks.models import Submission
 from tasks.submissions import uploads
@@ -32,15 +32,15 @@ class Crowd:
 
     def come(self, account, *, megabytes=0.0):
         steps = self.steps.get(account, 0) + int(
-            upload_queue.STEPS_PER_MEGABYTE * megabytes
+            upload_queue.WAITING_STEPS_PER_MEGABYTE * megabytes
         )
         ticket = UploadTicket(account, steps, self.came)
         self.came += 1
-        self.queue._enter(ticket)
+        self.queue._add_ticket(ticket)
         return ticket
 
     def leave(self, ticket):
-        steps = self.queue._leave(ticket)
+        steps = self.queue._remove_ticket(ticket)
         self.steps[ticket.account] = self.steps.get(ticket.account, 0) + steps
 
     def serve(self, number):
@@ -114,7 +114,7 @@ def test_an_upload_that_others_waited_for_counts_as_long_as_it_took(clock):
     crowd.come("m1")
     clock[0] += 2
     crowd.leave(slow)
-    assert crowd.steps["m0"] == 2 * STEPS_PER_SECOND
+    assert crowd.steps["m0"] == 2 * WAITING_STEPS_PER_SECOND
 
 
 def test_the_waiting_uploads_of_an_account_go_behind_as_it_is_served(clock):
@@ -161,14 +161,14 @@ def test_no_upload_waits_long_for_a_slow_one(clock):
     second = crowd.come("second")
     assert not second.may_begin.is_set()
     clock[0] += LONG_UPLOAD_SECONDS + 0.1
-    crowd.queue._begin_next()
+    crowd.queue._begin_next_upload()
     assert second.may_begin.is_set()
 
 
 @pytest.mark.django_db
 def test_an_upload_begins_when_it_has_waited_for_half_a_minute(monkeypatch):
-    monkeypatch.setattr(upload_queue, "PATIENCE", 0.0)
-    monkeypatch.setattr(upload_queue, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(upload_queue, "MAX_UPLOAD_WAIT_SECONDS", 0.0)
+    monkeypatch.setattr(upload_queue, "QUEUE_POLL_SECONDS", 0.0)
     queue = UploadQueue(size=0)
     with queue.turn("anna", 1.0) as ticket:
         assert queue._at_work == [ticket]
@@ -178,15 +178,15 @@ def test_an_upload_begins_when_it_has_waited_for_half_a_minute(monkeypatch):
 @pytest.mark.both_databases
 @pytest.mark.django_db
 def test_all_processes_count_for_an_account_until_the_count_ends(monkeypatch):
-    assert waiting_steps_of("anna") == 0
+    assert find_waiting_steps("anna") == 0
     for steps in (2, 3):
         add_waiting_steps("anna", steps)
-    assert (waiting_steps_of("anna"), waiting_steps_of("bert")) == (5, 0)
-    later = upload_queue.time.time() + STEPS_EXPIRE_SECONDS + 1
+    assert (find_waiting_steps("anna"), find_waiting_steps("bert")) == (5, 0)
+    later = upload_queue.time.time() + WAITING_STEPS_LIFETIME_SECONDS + 1
     monkeypatch.setattr("citeboard.core.caches.time.time", lambda: later)
-    assert waiting_steps_of("anna") == 0
+    assert find_waiting_steps("anna") == 0
     add_waiting_steps("anna", 1)
-    assert waiting_steps_of("anna") == 1
+    assert find_waiting_steps("anna") == 1
 
 
 @pytest.mark.both_databases
@@ -207,18 +207,18 @@ def test_a_waiting_upload_holds_no_database_connection_and_its_account_counts():
             thread.join(0.01)
     thread.join(60)
     assert connections_held == [None]
-    assert (waiting_steps_of("bert"), waiting_steps_of("anna")) == (1, 0)
+    assert (find_waiting_steps("bert"), find_waiting_steps("anna")) == (1, 0)
 
 
 def test_a_full_process_lets_only_accounts_in_that_have_no_upload_there(
     clock, monkeypatch
 ):
-    monkeypatch.setattr(upload_queue, "MAX_UPLOADS", 4)
+    monkeypatch.setattr(upload_queue, "MAX_UPLOADS_BEFORE_REJECTION", 4)
     crowd = Crowd()
     for account in ("m", "m", "m", "bert"):
         crowd.come(account)
     for account in ("m", "bert"):
-        with pytest.raises(TooManyAtOnce, match="other files of yours"):
+        with pytest.raises(TooManyConcurrentUploads, match="other files of yours"):
             crowd.come(account)
     crowd.come("anna")
     assert len(crowd.waiting() + crowd.at_work()) == 5
@@ -229,8 +229,8 @@ def test_an_upload_too_many_is_answered_429_and_nothing_of_it_is_kept(
     world, monkeypatch
 ):
     full = UploadQueue(size=1)
-    monkeypatch.setattr(uploads, "upload_queue", lambda: full)
-    monkeypatch.setattr(upload_queue, "MAX_UPLOADS", 1)
+    monkeypatch.setattr(uploads, "get_upload_queue", lambda: full)
+    monkeypatch.setattr(upload_queue, "MAX_UPLOADS_BEFORE_REJECTION", 1)
     with full.turn(str(world.people["member"].pk), 0.0):
         answer = send(world.member, world.phase)
     assert (answer.status_code, answer["Retry-After"]) == (429, "1")
@@ -246,12 +246,12 @@ def test_an_upload_is_that_of_its_account_whether_by_token_or_on_a_page(
     came = []
 
     class NotingQueue(UploadQueue):
-        def _enter(self, ticket):
+        def _add_ticket(self, ticket):
             came.append(ticket.account)
-            super()._enter(ticket)
+            super()._add_ticket(ticket)
 
     queue = NotingQueue(size=1)
-    monkeypatch.setattr(uploads, "upload_queue", lambda: queue)
+    monkeypatch.setattr(uploads, "get_upload_queue", lambda: queue)
     member = world.people["member"]
     assert check(world.member, world.phase).status_code == 200
     client.force_login(member)

@@ -187,7 +187,7 @@ def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit
     monkeypatch, tmp_path, capsys
 ):
     monkeypatch.setattr(prepare, "BASELINE_NAMES_BY_TASK", {})
-    monkeypatch.setattr(prepare, "TEAMS_IN_ALL_PHASES", ())
+    monkeypatch.setattr(prepare, "TEAM_NAMES_IN_ALL_PHASES", ())
     monkeypatch.setattr(
         prepare,
         "SYSTEMS_BY_TASK",
@@ -217,19 +217,19 @@ def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit
     assert last == f"{count} of {count} numbers equal, {sum(unchecked)} not checked"
     # Of one that is over, nothing is left unchecked.
     for run in Submission.objects.filter(
-        phase__task__season__slug=prepare.ENDED_SEASON
+        phase__task__season__slug=prepare.ENDED_DEMO_SEASON_SLUG
     ).exclude(file=""):
         score(run)
     ended = verified(
-        capsys, export(tmp_path / "ended", season=prepare.ENDED_SEASON), 0
+        capsys, export(tmp_path / "ended", season=prepare.ENDED_DEMO_SEASON_SLUG), 0
     )[-1]
     assert re.fullmatch(r"(\d{3,}) of \1 numbers equal, 0 not checked", ended)
     for run in Submission.objects.filter(
-        phase__task__season__slug=prepare.REPORTS_SEASON
+        phase__task__season__slug=prepare.REPORTS_SEASON_SLUG
     ):
         score(run)
     judges = verified(
-        capsys, export(tmp_path / "judges", season=prepare.REPORTS_SEASON), 0
+        capsys, export(tmp_path / "judges", season=prepare.REPORTS_SEASON_SLUG), 0
     )
     assert re.fullmatch(r"(\d\d+) of \1 numbers equal, 0 not checked", judges[-1])
     assert sorted(re.sub("(: | [0-9a-f]{64}).*", "", line) for line in details) == [
@@ -299,9 +299,9 @@ def test_rouge_has_a_witness_in_its_package_where_that_is_installed(
 def test_where_the_package_gives_another_number_both_are_told(
     archive, capsys, monkeypatch
 ):
-    counts = rouge155.package_counts
+    counts = rouge155.count_as_rouge_score
     other = lambda *texts: counts(*texts)._replace(hits=0)  # noqa: E731
-    monkeypatch.setattr(rouge155, "package_counts", other)
+    monkeypatch.setattr(rouge155, "count_as_rouge_score", other)
     *details, last = verified(capsys, archive, 1)
     assert last.split()[0] == last.split()[2]
     differing = [
@@ -678,7 +678,7 @@ def test_an_archive_with_anything_changed_in_it_is_refused_or_said_to_differ(
 def make_phase_of_seeds() -> Phase:
     """Create a finished phase with a mean of three seeds and two single runs, all compared."""
     phase = make_phase()
-    Phase.objects.filter(pk=phase.pk).update(counting=Phase.Counting.ALL)
+    Phase.objects.filter(pk=phase.pk).update(counting=Phase.CountedRunsRule.ALL)
     topics = [f"D{number:02}-0001" for number in range(1, 13)]
     team = factories.make_team(season=phase.task.season)
     for sentences in (("2",), ("2", "3"), ("1", "3")):

@@ -1,14 +1,14 @@
 """Background jobs as a worker does them."""
 
 from scoring.models import BackgroundJob
-from tasks.jobs.work import take_job
+from tasks.jobs.work import claim_and_do_job_by_id
 
 
 def work_off() -> list[BackgroundJob]:
     """Does all that is queued, the oldest first; returns it as it is then."""
     queued = list(BackgroundJob.objects.filter(job__state="queued").order_by("pk"))
     for job in queued:
-        take_job(job.job_id)
+        claim_and_do_job_by_id(job.job_id)
         job.refresh_from_db()
         job.job.refresh_from_db()
     return queued

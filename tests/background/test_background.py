@@ -11,19 +11,19 @@ from django_q.models import OrmQ
 from citeboard.background import kinds
 from citeboard.background.kinds import queue_label_import
 from citeboard.core import storage
-from citeboard.core.database import database_now
+from citeboard.core.database import fetch_database_time
 from citeboard.core.models import AuditEntry
 from scoring.human.sheets import save_rating_sheet
 from scoring.models import BackgroundJob, Sheet, SheetText
 from scoring.worker import background
 from scoring.worker.background import (
-    background_job,
     complete_background_job,
     delete_old_background_jobs,
+    load_background_job,
 )
 from tasks.jobs import engine
 from tasks.jobs.sweeper import sweep_jobs
-from tasks.jobs.work import take_job
+from tasks.jobs.work import claim_and_do_job_by_id
 from tasks.models import Job, Organiser
 from tasks.submissions.uploads import UploadedRunFile
 from tests import factories
@@ -66,12 +66,12 @@ def job(client, phase, run) -> BackgroundJob:
 
 
 def expire(job) -> None:
-    past = database_now() - dt.timedelta(seconds=1)
+    past = fetch_database_time() - dt.timedelta(seconds=1)
     Job.all_kinds.filter(pk=job.job_id).update(lease_expires_at=past)
 
 
 def claim(job, owner):
-    return background_job(engine.claim_job(job.job_id, owner))
+    return load_background_job(engine.claim_job(job.job_id, owner))
 
 
 def test_a_request_only_asks_and_a_worker_makes_the_sheet(client, phase, run):
@@ -130,7 +130,7 @@ def test_one_worker_has_it_and_a_lost_one_stores_nothing(job):
     assert second.job.attempt == 2
     written = []
     assert not complete_background_job(first, lambda: written.append(1) or {})
-    assert not background.update_progress(first, 0.5, "reading")
+    assert not background.update_background_job_progress(first, 0.5, "reading")
     assert written == []
     assert complete_background_job(second, lambda: {"sheet": 1})
 
@@ -144,12 +144,12 @@ def test_a_crash_in_the_middle_leaves_nothing_and_the_job_begins_again_three_tim
 
     monkeypatch.setattr(kinds, "save_rating_sheet", halfway)
     for attempt in (1, 2):
-        take_job(job.job_id)
+        claim_and_do_job_by_id(job.job_id)
         job.job.refresh_from_db()
         assert (job.state, job.job.attempt) == ("queued", attempt)
         assert not Sheet.objects.exists()
         assert not SheetText.objects.exists()
-    take_job(job.job_id)
+    claim_and_do_job_by_id(job.job_id)
     job.refresh_from_db()
     assert job.state == "failed"
     told = text_of(client.get(f"/jobs/{job.pk}/"))
@@ -216,7 +216,7 @@ def test_a_file_that_was_sent_goes_with_the_end_of_its_job(phase, organiser, tmp
     job = queue_label_import(
         season=phase.task.season, model="m@1", upload=upload, by=organiser
     )
-    assert storage.statistics.exists(job.file)
+    assert storage.statistics_file_storage.exists(job.file)
     assert (
         queue_label_import(
             season=phase.task.season, model="m@1", upload=upload, by=organiser
@@ -232,7 +232,9 @@ def test_a_file_that_was_sent_goes_with_the_end_of_its_job(phase, organiser, tmp
 def test_ended_jobs_are_forgotten_after_a_month(client, job):
     work_off()
     assert delete_old_background_jobs() == 0
-    assert delete_old_background_jobs(database_now() + dt.timedelta(days=31)) == 1
+    assert (
+        delete_old_background_jobs(fetch_database_time() + dt.timedelta(days=31)) == 1
+    )
     assert client.get(f"/jobs/{job.pk}/").status_code == 404
     assert Sheet.objects.exists()
 

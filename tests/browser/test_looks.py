@@ -7,8 +7,8 @@ import pytest
 from django.urls import reverse
 
 from scoring.models import Score, Signature
-from scoring.stats.jackknife import NoInterval
-from scoring.stats.signature import NO_INTERVAL
+from scoring.stats.jackknife import NoIntervalReason
+from scoring.stats.signature import NO_INTERVAL_KEY
 from tests.browser.driving import (
     NARROW,
     barriers,
@@ -94,7 +94,7 @@ def test_what_is_wrong_in_one_look_is_found_whichever_a_page_is_loaded_in(
 def test_why_a_number_has_no_interval_fits_a_narrow_page(page, live_server, scene):
     score = Score.objects.filter(evaluation__submission=scene.run).last()
     Score.objects.filter(pk=score.pk).update(value=None, low=None, high=None)
-    text = f"{score.shared.text}|{NO_INTERVAL}:{NoInterval.UNDEFINED}"
+    text = f"{score.shared.text}|{NO_INTERVAL_KEY}:{NoIntervalReason.UNDEFINED}"
     Signature.objects.filter(pk=score.shared_id).update(text=text)
     page.goto(live_server.url + OPEN_TO_ALL["standing"](scene))
     turn(page, "narrow and dark")

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.teams.membership import renew_invitation, secret_of
+from citeboard.teams.membership import renew_invitation, sign_invitation_secret
 from citeboard.teams.models import Membership, Team, User
 from tasks.models import Organiser, Phase, Registration, Season
 from tasks.seasons.announcements import announce
@@ -47,7 +47,7 @@ OF_A_LEAD = {
 }
 OPEN_TO_ALL = {
     "invitation": lambda scene: reverse(
-        "join", args=[secret_of(scene.team.invitation)]
+        "join", args=[sign_invitation_secret(scene.team.invitation)]
     ),
     "invitation that has ended": lambda scene: reverse("join", args=["nonsense"]),
     "first page": lambda scene: reverse("home"),

@@ -28,15 +28,22 @@ FOLDERS = ("scoring/metrics", "scoring/stats", "tasks/types")
 #: Of how much is worked on at once, by which no number changes.
 PORTIONS = frozenset(
     (
-        "BLOCK",
-        "STEP",
-        "WEIGHTS",
-        "BATCH",
-        "AT_ONCE",
-        "BATCH_TOKENS",
-        "GPU_BATCH_TOKENS",
+        "BLOCK_BYTES",
+        "CONTEXTS_PER_BLOCK",
+        "ITEMS_PER_BLOCK",
+        "MAX_BATCH_TOKENS",
+        "MAX_BLOCK_TOKENS",
+        "MAX_CPU_BATCH_TOKENS",
+        "MAX_GPU_BATCH_TOKENS",
+        "MAX_SAMPLED_UNITS_IN_MEMORY",
+        "MAX_SENTENCE_PAIRS_AT_ONCE",
+        "MAX_WEIGHTS_IN_MEMORY",
+        "PAIRS_PER_BATCH",
+        "PARSING_BATCH_SIZE",
+        "PERMUTATIONS_PER_BLOCK",
+        "SENTENCES_PER_BATCH",
+        "SYMBOLS_PER_BLOCK",
         "_BLOCK",
-        "MAX_WALKS",
     )
 )
 

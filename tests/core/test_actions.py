@@ -8,7 +8,7 @@ from django.utils import translation
 from citeboard.core import actions
 from citeboard.core.actions import (
     ACTION_SENTENCES,
-    describe_action,
+    render_action_sentence,
     translate_actor_name,
 )
 from citeboard.core.models import AuditEntry
@@ -110,7 +110,7 @@ def test_each_sentence_is_carried_with_its_facts_and_no_other_takes_its_place(ke
         for name in migration.PART.findall(ACTION_SENTENCES[key])
     }
     facts |= {"variant": variant} if variant else {}
-    words = describe_action(action, facts)
+    words = render_action_sentence(action, facts)
     assert "%" not in words
     assert entry(action, words).facts == facts
     assert migration.SENTENCES[key] == ACTION_SENTENCES[key]
@@ -147,6 +147,6 @@ def test_an_action_of_a_later_release_says_what_that_release_wrote():
     ],
 )
 def test_counts_of_pairs_and_judgements_have_their_noun(action, facts, english, german):
-    assert describe_action(action, facts) == english
+    assert render_action_sentence(action, facts) == english
     with translation.override("de"):
-        assert describe_action(action, facts) == german
+        assert render_action_sentence(action, facts) == german

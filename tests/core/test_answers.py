@@ -14,7 +14,7 @@ from citeboard.core import errors, health, writability
 from citeboard.core.logs import (
     JsonLineFormatter,
     RequestIdFilter,
-    logging_config,
+    build_logging_config,
     request_id,
 )
 from citeboard.core.middleware import RequestIdMiddleware
@@ -117,7 +117,7 @@ def test_a_log_line_is_one_json_object_with_the_request_and_what_the_caller_adde
 
 
 def test_the_log_has_the_form_and_level_that_were_asked_for():
-    config = logging_config(form="json", level="WARNING")
+    config = build_logging_config(form="json", level="WARNING")
     assert config["handlers"]["stderr"]["formatter"] == "json"
     assert config["root"]["level"] == "WARNING"
 

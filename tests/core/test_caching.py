@@ -80,7 +80,9 @@ def test_nothing_of_what_is_hidden_from_others_is_kept(client, scene, hide):
 
 
 def test_a_program_is_told_the_same(client, scene):
-    _, secret = type(scene.token).objects.issue(user=scene.people["member"], name="x")
+    _, secret = type(scene.token).objects.create_token(
+        user=scene.people["member"], name="x"
+    )
     answer = client.get(
         reverse("api:submissions"), headers={"Authorization": f"Token {secret}"}
     )

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError, transaction
 
 from citeboard.core import outages
-from citeboard.core.commits import after_commit
+from citeboard.core.commits import call_after_commit
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
 
@@ -31,7 +31,7 @@ def busy() -> OperationalError:
 def test_it_is_called_with_its_arguments_once_the_transaction_is_committed():
     called = []
     with transaction.atomic():
-        after_commit(called.append, 1)
+        call_after_commit(called.append, 1)
         assert called == []
     assert called == [1]
 
@@ -39,7 +39,7 @@ def test_it_is_called_with_its_arguments_once_the_transaction_is_committed():
 def test_it_is_not_called_after_a_rollback():
     called = []
     with transaction.atomic():
-        after_commit(called.append, 1)
+        call_after_commit(called.append, 1)
         transaction.set_rollback(True)
     assert called == []
 
@@ -47,8 +47,8 @@ def test_it_is_not_called_after_a_rollback():
 def test_a_fault_is_logged_with_a_traceback_and_others_are_called(caplog):
     called = []
     with transaction.atomic():
-        after_commit(Failing(ValueError("a fault")), "given")
-        after_commit(called.append, 1)
+        call_after_commit(Failing(ValueError("a fault")), "given")
+        call_after_commit(called.append, 1)
     assert called == [1]
     [line] = caplog.records
     assert (line.getMessage(), bool(line.exc_info)) == (
@@ -69,10 +69,10 @@ def test_a_fault_is_logged_with_a_traceback_and_others_are_called(caplog):
     ],
 )
 def test_an_outage_is_one_line(error, level, words, caplog, monkeypatch):
-    monkeypatch.setattr(outages, "_seen", {})
+    monkeypatch.setattr(outages, "_outage_times_by_service", {})
     caplog.set_level("INFO")
     with transaction.atomic():
-        after_commit(Failing(error))
+        call_after_commit(Failing(error))
     [line] = caplog.records
     assert (line.levelname, line.exc_info) == (level, None)
     assert line.getMessage().startswith(words)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from citeboard.ops.serving import WATCH_SIGN_FILE, touch_watch_sign
-from scoring.worker.child import environment
+from citeboard.ops.serving import WORKERS_WATCHED_FILE, touch_workers_watched_file
+from scoring.worker.child import build_scorer_environment
 from scripts import healthcheck
 from scripts.dockerfile import Ignored, needed_for, stages_of, steps_of
 
@@ -255,7 +255,7 @@ def test_models_are_fetched_to_where_scorers_look_for_them(tmp_path, root):
     assert done.stdout.splitlines() == [
         "no-such-pipeline was fetched; it parses sentences.", f"{tmp_path}/packages",
     ]  # fmt: skip
-    given = environment()
+    given = build_scorer_environment()
     assert given["PYTHONPATH"].endswith(f"{settings.MODELS_DIR}/packages")
     assert given["CITEBOARD_MODELS_DIR"] == str(settings.MODELS_DIR)
 
@@ -273,14 +273,14 @@ class TestHealthOfWorkers:
     def test_workers_that_are_looked_after_are_well(self, root, settings, tmp_path):
         settings.WORK_DIR = tmp_path / "work"
         assert "workers-watched" in self.check(root, settings.WORK_DIR).stderr
-        touch_watch_sign()
+        touch_workers_watched_file()
         assert self.check(root, settings.WORK_DIR).returncode == 0
 
     def test_silence_is_told_with_its_length(self, root, settings, tmp_path):
         settings.WORK_DIR = tmp_path
-        touch_watch_sign()
+        touch_workers_watched_file()
         then = time.time() - 1000
-        os.utime(tmp_path / WATCH_SIGN_FILE, (then, then))
+        os.utime(tmp_path / WORKERS_WATCHED_FILE, (then, then))
         done = self.check(root, tmp_path)
         assert done.returncode == 1
         assert re.search(
@@ -288,7 +288,7 @@ class TestHealthOfWorkers:
         )
 
     def test_both_know_the_file_by_the_same_name(self):
-        assert WATCH_SIGN_FILE == healthcheck.SIGN
+        assert WORKERS_WATCHED_FILE == healthcheck.SIGN
 
 
 def test_the_image_does_not_run_as_root_and_is_asked_whether_it_lives(steps):

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from scoring.distribution.backend import FOLDERS, MAIN
-from tasks.types.problems import EXTRAS, lacking_package
+from scoring.distribution.backend import MAIN_MODULE_PATH, WHEEL_FOLDER_BY_SOURCE_FOLDER
+from tasks.types.problems import PIP_EXTRAS_BY_PACKAGE, make_pip_install_message
 
 SITE, ALL, DEV = "requirements-site.txt", "requirements.txt", "requirements-dev.txt"
 OURS = {
@@ -168,7 +168,9 @@ def test_the_wheel_asks_for_what_its_modules_import_and_the_tests_have_those_ver
         for extra, lines in project["optional-dependencies"].items()
     }
     bounds = {name: line for lines in extras.values() for name, line in lines.items()}
-    assert set(bounds) == imported(root, *FOLDERS, MAIN)
+    assert set(bounds) == imported(
+        root, *WHEEL_FOLDER_BY_SOURCE_FOLDER, MAIN_MODULE_PATH
+    )
     pins = {**listed(root, SITE), **listed(root, ALL), **listed(root, DEV)}
     for name, line in bounds.items():
         lowest = re.search(r">=([\d.]+)", line)[1]
@@ -179,7 +181,7 @@ def test_the_wheel_asks_for_what_its_modules_import_and_the_tests_have_those_ver
     told = defaultdict(set)
     for top, names in packages().items():
         for name in map(normal, names):
-            told[name].add(EXTRAS.get(top, "score"))
+            told[name].add(PIP_EXTRAS_BY_PACKAGE.get(top, "score"))
     assert [
         name
         for name in bounds
@@ -200,5 +202,5 @@ def test_a_package_that_is_missing_is_named_with_the_extra_that_brings_it(
 ):
     assert (
         f"{module.partition('.')[0]}; `pip install 'citeboard[{extra}]'`"
-        in lacking_package(module)
+        in make_pip_install_message(module)
     )

@@ -13,7 +13,7 @@ import yaml
 from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema.validators import validator_for
 
-from citeboard.core.upload_queue import MAX_UPLOADS
+from citeboard.core.upload_queue import MAX_UPLOADS_BEFORE_REJECTION
 from citeboard.settings import ENVIRONMENT
 from scripts.dockerfile import stages_of, steps_of
 
@@ -295,7 +295,7 @@ class TestProxy:
         assert zones == {"req": zone, "conn": of_connections}
         assert int(rate) < int(burst)
         # One address never has all places in the queue of uploads.
-        assert int(connections) < MAX_UPLOADS
+        assert int(connections) < MAX_UPLOADS_BEFORE_REJECTION
         for kind in ("req", "conn"):
             assert f"limit_{kind}_status 429;" in included
 

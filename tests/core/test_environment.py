@@ -19,7 +19,7 @@ def refusal(call) -> str:
 def test_an_unset_name_has_its_default():
     env = reader()
     assert env.seconds("WAIT", 30, "…") == 30
-    assert env.boolean("LOUD", False, "…") is False
+    assert env.read_boolean("LOUD", False, "…") is False
     assert env.text("NAME", "board", "…") == "board"
     assert env.names("HOSTS", ["a"], "…", shown="a") == ["a"]
 
@@ -36,7 +36,7 @@ def test_a_wait_that_is_no_number_is_refused_by_name():
 @pytest.mark.parametrize("given", ["0", "65536", "-1", "8000.5", "80 00"])
 def test_a_number_out_of_bounds_is_refused(given):
     words = refusal(
-        lambda: reader(PORT=given).integer("PORT", 8000, "…", low=1, high=65535)
+        lambda: reader(PORT=given).read_integer("PORT", 8000, "…", low=1, high=65535)
     )
     assert words == f'PORT: "{given}" is not a whole number from 1 to 65535'
 
@@ -46,13 +46,13 @@ def test_a_number_out_of_bounds_is_refused(given):
     [("yes", True), ("1", True), ("On", True), ("no", False), ("0", False)],
 )
 def test_a_yes_or_no_is_read_in_every_usual_spelling(given, meant):
-    assert reader(LOUD=given).boolean("LOUD", not meant, "…") is meant
+    assert reader(LOUD=given).read_boolean("LOUD", not meant, "…") is meant
 
 
 def test_a_yes_or_no_that_is_neither_names_the_choices():
-    assert refusal(lambda: reader(LOUD="maybe").boolean("LOUD", False, "…")).startswith(
-        'LOUD: "maybe" is not one of 1, true, yes, on'
-    )
+    assert refusal(
+        lambda: reader(LOUD="maybe").read_boolean("LOUD", False, "…")
+    ).startswith('LOUD: "maybe" is not one of 1, true, yes, on')
 
 
 def test_a_choice_is_given_in_our_spelling_whatever_its_case():
@@ -94,7 +94,7 @@ def test_a_relative_folder_is_refused(tmp_path):
 )
 def test_an_address_that_is_no_site_is_refused(given):
     words = refusal(
-        lambda: reader(SITE=given).web_address(
+        lambda: reader(SITE=given).read_web_address(
             "SITE", "http://127.0.0.1", "…", shown="…"
         )
     )
@@ -102,7 +102,7 @@ def test_an_address_that_is_no_site_is_refused(given):
 
 
 def test_an_address_loses_its_trailing_slash():
-    site = reader(SITE="https://a.org/").web_address(
+    site = reader(SITE="https://a.org/").read_web_address(
         "SITE", "http://127.0.0.1", "…", shown="…"
     )
     assert site == "https://a.org"
@@ -129,9 +129,9 @@ def test_a_postgresql_address_is_read():
 
 
 def test_a_redis_address_of_another_kind_is_refused():
-    assert refusal(lambda: reader(R="http://cache").redis_address("R", "…")).startswith(
-        "R: its value is not an address"
-    )
+    assert refusal(
+        lambda: reader(R="http://cache").read_redis_address("R", "…")
+    ).startswith("R: its value is not an address")
 
 
 def test_a_name_is_declared_once():

@@ -7,15 +7,15 @@ import pytest
 from django.utils import translation
 
 from citeboard.core.instants import (
-    ENDLESS_TIME,
+    ENDLESS_PHASE_END,
     InvalidTimeText,
     format_parsable_time,
     format_phase_end,
-    format_times_in_fact,
     format_utc_minute,
+    localize_times_in_history_value,
     parse_phase_end,
-    parse_zone,
-    read_instant,
+    parse_time,
+    parse_time_zone,
 )
 
 ROME = ZoneInfo("Europe/Rome")
@@ -37,7 +37,7 @@ ROME = ZoneInfo("Europe/Rome")
     ],
 )
 def test_an_instant_is_read_as_it_is_written_and_printed(text, instant):
-    assert read_instant(text, ROME) == dt.datetime.fromisoformat(instant).replace(
+    assert parse_time(text, ROME) == dt.datetime.fromisoformat(instant).replace(
         tzinfo=dt.UTC
     )
 
@@ -59,13 +59,13 @@ def test_an_instant_is_read_as_it_is_written_and_printed(text, instant):
 )
 def test_what_is_no_instant_is_refused_with_what_is_wrong(text, words):
     with pytest.raises(InvalidTimeText, match=words):
-        read_instant(text, ROME)
+        parse_time(text, ROME)
 
 
 def test_an_instant_is_written_so_that_it_is_read_again():
     at = dt.datetime(2026, 5, 2, 11, 59, 59, tzinfo=dt.UTC)
-    assert format_parsable_time(at, parse_zone("AoE")) == "2026-05-01 23:59:59"
-    assert read_instant(format_parsable_time(at, ROME), ROME) == at
+    assert format_parsable_time(at, parse_time_zone("AoE")) == "2026-05-01 23:59:59"
+    assert parse_time(format_parsable_time(at, ROME), ROME) == at
 
 
 @pytest.mark.parametrize(
@@ -75,17 +75,18 @@ def test_an_instant_is_written_so_that_it_is_read_again():
 def test_no_end_is_read_in_words_or_as_any_date_of_that_year_or_later_and_written_in_words(
     text,
 ):
-    assert parse_phase_end(text, ROME) == ENDLESS_TIME
+    assert parse_phase_end(text, ROME) == ENDLESS_PHASE_END
     assert (
         format_phase_end(parse_phase_end(text, ROME), ROME),
-        format_utc_minute(ENDLESS_TIME),
+        format_utc_minute(ENDLESS_PHASE_END),
     ) == (
         "no end",
         "no end",
     )
     with translation.override("de"):
         assert (
-            parse_phase_end(format_phase_end(ENDLESS_TIME, ROME), ROME) == ENDLESS_TIME
+            parse_phase_end(format_phase_end(ENDLESS_PHASE_END, ROME), ROME)
+            == ENDLESS_PHASE_END
         )
     last = dt.datetime(2098, 12, 31, 22, 59, tzinfo=dt.UTC)
     assert parse_phase_end(format_phase_end(last, ROME), ROME) == last
@@ -94,14 +95,26 @@ def test_no_end_is_read_in_words_or_as_any_date_of_that_year_or_later_and_writte
 def test_a_stored_fact_is_worded_in_the_language_of_its_reader():
     stored = "2026-05-01 23:59 – 2026-12-02 00:00 UTC"
     endless = "2026-05-01 23:59 UTC without an end"
-    assert format_times_in_fact(stored) == "1 May 2026, 23:59 – 2 Dec 2026, 00:00 UTC"
-    assert format_times_in_fact(endless) == "1 May 2026, 23:59 UTC without an end"
-    assert format_times_in_fact("the team of 2026-05-01") == "the team of 2026-05-01"
+    assert (
+        localize_times_in_history_value(stored)
+        == "1 May 2026, 23:59 – 2 Dec 2026, 00:00 UTC"
+    )
+    assert (
+        localize_times_in_history_value(endless)
+        == "1 May 2026, 23:59 UTC without an end"
+    )
+    assert (
+        localize_times_in_history_value("the team of 2026-05-01")
+        == "the team of 2026-05-01"
+    )
     with translation.override("de"):
-        assert "Dez." in format_times_in_fact(stored)
-        assert format_times_in_fact(endless) == "1. Mai 2026, 23:59 UTC ohne Ende"
+        assert "Dez." in localize_times_in_history_value(stored)
+        assert (
+            localize_times_in_history_value(endless)
+            == "1. Mai 2026, 23:59 UTC ohne Ende"
+        )
 
 
 def test_only_an_end_may_be_none():
     with pytest.raises(InvalidTimeText, match="“no end” is not a date and time"):
-        read_instant("no end", ROME)
+        parse_time("no end", ROME)

@@ -12,7 +12,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.utils import ConnectionHandler
 
 from citeboard.core.env import configure_for_many_writers
-from citeboard.core.outages import outage_of
+from citeboard.core.outages import find_outage
 from citeboard.core.sqlite.base import _WRITER_LOCKS
 
 
@@ -119,7 +119,7 @@ def test_a_folder_that_is_gone_is_an_outage_until_it_is_back(
     for _ in range(2):
         with pytest.raises(OperationalError) as failed:
             word_of_a_request(connections)
-        assert outage_of(failed.value).status == 503
+        assert find_outage(failed.value).status == 503
     away.rename(file.parent)
     assert word_of_a_request(connections) == "first"
 

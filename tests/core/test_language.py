@@ -9,7 +9,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from citeboard.core.templatetags.page import SCRIPT_TEXTS
+from citeboard.core.templatetags.page import TRANSLATED_SCRIPT_TEXTS
 from citeboard.teams.models import User
 
 pytestmark = pytest.mark.django_db
@@ -136,7 +136,7 @@ def test_scripts_say_nothing_that_has_no_word_for_other_languages():
     ]
     said = {word for script in scripts for call in re.findall(r"[sS]ay\((.*)\)", script)
             for word in re.findall(r'"([^"]+)"', call)}  # fmt: skip
-    assert said == set(SCRIPT_TEXTS)
+    assert said == set(TRANSLATED_SCRIPT_TEXTS)
 
 
 @pytest.mark.parametrize(

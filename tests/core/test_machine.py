@@ -8,17 +8,20 @@ from functools import partial
 import psutil
 import pytest
 
-from citeboard.core.env import create_private_folder, default_work_folder
+from citeboard.core.env import choose_work_folder, create_private_folder
 from citeboard.core.processes import (
-    group_name,
-    host_of_machine,
-    machine_name,
-    process_name,
+    build_process_group_name,
+    build_unique_process_name,
+    extract_host_name,
+    find_machine_name,
 )
-from citeboard.ops.serving import touch_watch_sign
+from citeboard.ops.serving import touch_workers_watched_file
 from tests.faults.namespaces import in_namespaces
 
-TELL = "from citeboard.core.processes import process_name; print(process_name(), flush=True)"
+TELL = (
+    "from citeboard.core.processes import build_unique_process_name; "
+    "print(build_unique_process_name(), flush=True)"
+)
 
 
 @pytest.fixture
@@ -38,23 +41,25 @@ def test_a_process_is_named_by_machine_group_and_start_and_alike_by_all_who_look
         start_new_session=True,
     )
     name = process.stdout.readline().strip()
-    assert name == process_name(process.pid)
-    assert name.startswith(group_name(process.pid))
-    assert name.startswith(f"{machine_name()}:{process.pid}.")
+    assert name == build_unique_process_name(process.pid)
+    assert name.startswith(build_process_group_name(process.pid))
+    assert name.startswith(f"{find_machine_name()}:{process.pid}.")
     process.communicate("\n")
     assert len(name) <= 80, "as long as the database keeps"
 
 
 def test_another_process_under_the_same_number_has_another_name():
-    assert group_name(1) != group_name(1).replace(":1.", ":1.9")
-    assert process_name().rpartition(".")[2].isdecimal()
+    assert build_process_group_name(1) != build_process_group_name(1).replace(
+        ":1.", ":1.9"
+    )
+    assert build_unique_process_name().rpartition(".")[2].isdecimal()
     gone = 2**22 + 1
     assert not psutil.pid_exists(gone)
-    assert group_name(gone) == f"{machine_name()}:{gone}.gone:"
+    assert build_process_group_name(gone) == f"{find_machine_name()}:{gone}.gone:"
 
 
 def test_the_host_is_read_back_from_a_name(monkeypatch):
-    assert host_of_machine(process_name()) == os.uname().nodename[:32]
+    assert extract_host_name(build_unique_process_name()) == os.uname().nodename[:32]
 
 
 def test_in_a_container_the_same_number_is_another_process(environment):
@@ -66,7 +71,7 @@ def test_in_a_container_the_same_number_is_another_process(environment):
         for host in ("worker-1", "worker-2", "worker-2")
     ]
     assert len(set(names)) == 3
-    assert [host_of_machine(name) for name in names] == [
+    assert [extract_host_name(name) for name in names] == [
         "worker-1",
         "worker-2",
         "worker-2",
@@ -74,8 +79,8 @@ def test_in_a_container_the_same_number_is_another_process(environment):
 
 
 def test_each_user_and_each_site_has_a_work_folder_of_its_own(tmp_path):
-    assert default_work_folder(tmp_path / "a") != default_work_folder(tmp_path / "b")
-    assert not default_work_folder(tmp_path).is_relative_to(tmp_path)
+    assert choose_work_folder(tmp_path / "a") != choose_work_folder(tmp_path / "b")
+    assert not choose_work_folder(tmp_path).is_relative_to(tmp_path)
 
 
 def test_a_work_folder_where_anybody_may_make_one_must_be_our_own(tmp_path):
@@ -97,6 +102,6 @@ def test_the_watch_over_workers_makes_a_work_folder_that_scorers_take(
     """A site may be started before a worker of its machine."""
     tmp_path.chmod(0o1777)
     settings.WORK_DIR = tmp_path / "own"
-    touch_watch_sign()
+    touch_workers_watched_file()
     assert list(settings.WORK_DIR.iterdir())
     assert create_private_folder(settings.WORK_DIR) == settings.WORK_DIR

@@ -42,7 +42,7 @@ def test_one_may_be_there_without_the_other(client, settings):
 
 
 def read(path) -> str:
-    return EnvironmentReader({"CITEBOARD_IMPRINT_FILE": str(path)}).markdown(
+    return EnvironmentReader({"CITEBOARD_IMPRINT_FILE": str(path)}).read_markdown_file(
         "CITEBOARD_IMPRINT_FILE", "The imprint."
     )
 
@@ -51,7 +51,10 @@ def test_a_file_is_read_at_the_start(tmp_path):
     (tmp_path / "imprint.md").write_text("\ufeffWho we are: Ünal.\n", encoding="utf-8")
     assert read(tmp_path / "imprint.md") == "Who we are: Ünal.\n"
     assert (
-        EnvironmentReader({}).markdown("CITEBOARD_IMPRINT_FILE", "The imprint.") == ""
+        EnvironmentReader({}).read_markdown_file(
+            "CITEBOARD_IMPRINT_FILE", "The imprint."
+        )
+        == ""
     )
 
 

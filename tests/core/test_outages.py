@@ -17,7 +17,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client, RequestFactory
 
 from citeboard.core import health, outages
-from citeboard.core.outages import note_database_error, outage_of
+from citeboard.core.outages import find_outage, log_database_error
 from citeboard.core.storage import StorageFull, StorageUnavailable
 
 
@@ -75,7 +75,7 @@ def of_sqlite(code: int) -> Exception:
     ],
 )
 def test_what_is_away_is_told_by_its_status(error, status):
-    found = outage_of(error)
+    found = find_outage(error)
     assert (found.status, found.seconds >= 10) == (status, True)
 
 
@@ -100,16 +100,16 @@ def test_what_is_away_is_told_by_its_status(error, status):
     ],
 )
 def test_the_reason_follows_from_the_code_of_the_error(error, reason):
-    assert outage_of(error).reason == reason
+    assert find_outage(error).reason == reason
 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("state", ["42P01", "42703"])
 def test_a_missing_table_is_an_outage_only_while_migrations_run(state):
     error = of_postgres(state, ProgrammingError)
-    assert outage_of(error) is None
+    assert find_outage(error) is None
     MigrationRecorder.Migration.objects.filter(app="core").latest("name").delete()
-    assert outage_of(error).reason == "The site is being upgraded"
+    assert find_outage(error).reason == "The site is being upgraded"
 
 
 @pytest.mark.parametrize(
@@ -123,11 +123,11 @@ def test_a_missing_table_is_an_outage_only_while_migrations_run(state):
     ],
 )
 def test_a_fault_of_ours_stays_one(error):
-    assert outage_of(error) is None
+    assert find_outage(error) is None
 
 
 def test_a_reader_is_told_of_reading_and_a_sender_that_nothing_was_stored():
-    found = outage_of(OperationalError("away"))
+    found = find_outage(OperationalError("away"))
     requests = RequestFactory()
     words = "The database of the site does not answer."
     assert found.sentence(requests.get("/")) == f"{words} Please try again in a moment."
@@ -150,9 +150,9 @@ def test_a_reader_is_told_of_reading_and_a_sender_that_nothing_was_stored():
 def test_a_busy_database_is_logged_as_busy_and_never_as_away(
     error, expected, caplog, monkeypatch
 ):
-    monkeypatch.setattr(outages, "_seen", {})
+    monkeypatch.setattr(outages, "_outage_times_by_service", {})
     caplog.set_level("INFO")
-    note_database_error(error, "waiting")
+    log_database_error(error, "waiting")
     assert [(line.levelname, line.getMessage()) for line in caplog.records] == expected
 
 
@@ -265,6 +265,8 @@ def test_a_read_only_server_is_an_outage_and_its_connection_is_given_up():
         cursor.execute("SET TRANSACTION READ ONLY")
         with pytest.raises(OperationalError) as refused:
             cursor.execute("UPDATE django_migrations SET name = 'x'")
-    assert outage_of(refused.value).reason == "The database can be read but not written"
+    assert (
+        find_outage(refused.value).reason == "The database can be read but not written"
+    )
     connection.close_if_unusable_or_obsolete()
     assert connection.connection is None

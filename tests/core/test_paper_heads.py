@@ -10,7 +10,10 @@ import pytest
 from scoring.models import Reported, ReportedTable
 from scoring.results.publications import published
 from scoring.results.publications.paper_view import PaperTableView
-from scoring.results.publications.placement import TablePlacement, printed_class_of
+from scoring.results.publications.placement import (
+    PublishedTablePlacement,
+    find_printed_class_name,
+)
 from scoring.results.publications.reading import read_publication
 
 QUALITY = ["Rec.", "Prec."]
@@ -55,7 +58,7 @@ def views(root, season: str):
         printed = tables[kept["table"]]
         measures = list(printed.measures)
         facts = {"paper": publication.paper.key, "metric": measures[0].name}
-        placement = TablePlacement.of(facts | kept)
+        placement = PublishedTablePlacement.of(facts | kept)
         figures = [
             Reported(
                 pk=place,
@@ -73,10 +76,10 @@ def views(root, season: str):
             if placement.takes(row.features)
         ]
         table = ReportedTable(name=printed.name, row_key=list(printed.row_key))
-        rows = published.published_rows_of(table, figures)
+        rows = published.build_published_rows(table, figures)
         for row in rows:
             features = next(iter(row.figures.values())).features
-            row.label = printed_class_of(features, placement)
+            row.label = find_printed_class_name(features, placement)
         shown = published.PublishedTable(
             table=table, placement=placement, measures=measures, rows=rows
         )
@@ -84,7 +87,7 @@ def views(root, season: str):
 
 
 def head(view: PaperTableView) -> list[str]:
-    if view.is_grid:
+    if view.has_classes_or_systems_as_columns:
         return [
             " ".join(re.findall(r"\d+", name)) if "words" in name else name
             for name in view.heads
@@ -99,7 +102,7 @@ def test_the_view_has_the_head_of_the_printed_table(root, season):
         name = view.shown.table.name
         if (season, name) in HEADS:
             assert head(view) == HEADS[season, name], name
-            assert len(view.gaps) >= len(view.measures) - len(
+            assert len(view.empty_columns_with_reasons) >= len(view.measures) - len(
                 view.shown.placement.interval
             )
             seen.add(name)
@@ -143,9 +146,13 @@ def test_no_bertscore_of_another_model_stands_beside_the_printed_ones(
         board=SimpleNamespace(columns=[column], rows=[], rules="official", phase=phase),
     )
     [printed] = [measure for measure in own.measures if measure.name == "BertS"]
-    reasons = [why for name, why in own.gaps if name == printed.label]
+    reasons = [
+        why for name, why in own.empty_columns_with_reasons if name == printed.label
+    ]
     expected = (
         "the board's values are those of another model than distilbert-base-uncased"
     )
     assert (expected in reasons) is not is_beside
-    assert ("BertS" in own.shown.board_metrics_of_same_model(task.options)) is is_beside
+    assert (
+        "BertS" in own.shown.select_board_metrics_of_same_model(task.options)
+    ) is is_beside

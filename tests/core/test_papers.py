@@ -7,19 +7,24 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands
 
-from scoring.__main__ import MOVED, UNAVAILABLE, main, parser
+from scoring.__main__ import (
+    COMMANDS_MOVED_TO_PAPERS,
+    UNAVAILABLE_EXIT_CODE,
+    build_argument_parser,
+    main,
+)
 from scoring.papers.cells import (
+    DATA_FORM_UNSEEN,
+    DATA_READABLE,
     EQUAL,
     FAILS,
-    KINDS,
-    READ,
-    UNSEEN,
-    counts,
-    decided,
-    failures,
+    MISSING_DATA_KINDS,
+    count_cell_states,
+    describe_deviating_figures,
+    determine_cell_states,
     papers,
 )
-from scoring.papers.cells.page import page as written
+from scoring.papers.cells.page import render_page as written
 from scoring.tools.baselines import PAPERS_MISSING_ADVICE, baselines
 from scripts.write_reference import _addresses
 from tasks.types import task_types
@@ -42,7 +47,9 @@ def rows(page: str) -> list[tuple[str, str, str, str]]:
 
 def commands() -> dict[str, set[str]]:
     """The flags of each command of the offline scorer."""
-    [found] = [action.choices for action in parser()._actions if action.choices]
+    [found] = [
+        action.choices for action in build_argument_parser()._actions if action.choices
+    ]
     [papers] = [action.choices for action in found["papers"]._actions if action.choices]
     found = {**found, **{f"papers {name}": command for name, command in papers.items()}}
     return {
@@ -80,21 +87,26 @@ def test_every_printed_figure_is_computed_or_says_why_it_cannot_be():
         }
         held = {
             (cell.cells.table, cell.row["row"], *cell.label, cell.metric): state
-            for cells in decided(paper).values()
+            for cells in determine_cell_states(paper).values()
             for cell, state in cells
         }
         assert set(held) == printed
         assert FAILS not in held.values()
         computed = [cell for cell in paper.cells() if not cell.cells.cannot]
-        assert {one.key for one in (*computed, *paper.findings)} == set(paper.recorded)
+        assert {one.key for one in (*computed, *paper.findings)} == set(
+            paper.recorded_values
+        )
         assert all(cell.cells.reading for cell in computed)
         known = commands()
         for one in paper.sets:
-            assert bool(one.cannot) == (one.kind in KINDS)
-            assert bool(one.address) == (one.kind in (UNSEEN, READ))
-            assert bool(one.reader) == (one.kind == READ)
+            assert bool(one.cannot) == (one.kind in MISSING_DATA_KINDS)
+            assert bool(one.address) == (one.kind in (DATA_FORM_UNSEEN, DATA_READABLE))
+            assert bool(one.reader) == (one.kind == DATA_READABLE)
             assert not one.reader or one.reader.removeprefix("scoring ") in known
-    assert sum((counts(paper) for paper in papers()), Counter()).total() == 1_556
+    assert (
+        sum((count_cell_states(paper) for paper in papers()), Counter()).total()
+        == 1_556
+    )
 
 
 def test_a_bound_is_stated_of_each_computed_figure_that_is_not_equal_and_of_no_other():
@@ -102,9 +114,9 @@ def test_a_bound_is_stated_of_each_computed_figure_that_is_not_equal_and_of_no_o
         computed = {cell.key: cell for cell in paper.cells() if not cell.cells.cannot}
         assert set(paper.bounds) <= set(computed)
         for key, cell in computed.items():
-            ours = paper.recorded[key]
+            ours = paper.recorded_values[key]
             assert cell.stated == (
-                "" if cell.state(ours) == EQUAL else cell.rounded(ours)
+                "" if cell.state(ours) == EQUAL else cell.format_difference(ours)
             )
 
 
@@ -112,7 +124,7 @@ def test_no_figure_passes_with_another_value_as_far_as_it_is_printed():
     """Each alone: a twentieth more, unless that is less than the last decimal, and that decimal moved."""
     for paper in papers():
         for cell in paper.cells():
-            if (ours := paper.recorded.get(cell.key)) is None:
+            if (ours := paper.recorded_values.get(cell.key)) is None:
                 continue
             unit = 1.01 * 10**-cell.digits
             wrong = [ours[0] + unit, ours[0] - unit]
@@ -124,14 +136,18 @@ def test_no_figure_passes_with_another_value_as_far_as_it_is_printed():
 @pytest.mark.parametrize("factor", [1.05, 0.001])
 def test_no_table_passes_with_values_that_are_all_too_high_or_next_to_nothing(factor):
     for paper in papers():
-        assert failures(paper, paper.recorded) == []
+        assert describe_deviating_figures(paper, paper.recorded_values) == []
         tables = defaultdict(dict)
         for cell in paper.cells():
-            if cell.key in paper.recorded:
-                wrong = [factor * value for value in paper.recorded[cell.key]]
+            if cell.key in paper.recorded_values:
+                wrong = [factor * value for value in paper.recorded_values[cell.key]]
                 tables[cell.cells.table][cell.key] = wrong
-        assert tables or not paper.recorded
-        assert [name for name in tables if not failures(paper, tables[name])] == []
+        assert tables or not paper.recorded_values
+        assert [
+            name
+            for name in tables
+            if not describe_deviating_figures(paper, tables[name])
+        ] == []
 
 
 def test_every_command_page_and_name_of_the_rows_exists(page, root):
@@ -161,7 +177,7 @@ def test_every_command_page_and_name_of_the_rows_exists(page, root):
 
 
 def test_the_old_names_of_commands_still_do_and_say_the_new_one(capsys):
-    for name in MOVED:
+    for name in COMMANDS_MOVED_TO_PAPERS:
         with pytest.raises(SystemExit) as ended:
             main([name, "--no-such-option"])
         assert ended.value.code == 2
@@ -175,7 +191,7 @@ def test_where_the_room_is_left_out_commands_say_so_and_its_baselines_are_not_th
     baselines.cache_clear()
     try:
         for words in (["papers", "cells"], ["human"], ["papers"]):
-            assert main(words) == UNAVAILABLE
+            assert main(words) == UNAVAILABLE_EXIT_CODE
             assert PAPERS_MISSING_ADVICE in capsys.readouterr().err
         names = [name for name in baselines() if name.startswith("clsumm-")]
         assert "clsumm-taln" in names

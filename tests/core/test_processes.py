@@ -40,7 +40,7 @@ def is_running(pid: int) -> bool:
 @pytest.fixture
 def group(tmp_path, root, monkeypatch):
     """Starts a leader with a child, which does as told; gives the group and the child's process."""
-    monkeypatch.setattr(processes, "CLEANUP_SECONDS", 0.2)
+    monkeypatch.setattr(processes, "SESSION_CLEANUP_SECONDS", 0.2)
     groups = []
 
     def start(then: str, *, stubborn: bool = False) -> tuple[ProcessGroup, int]:
@@ -71,7 +71,7 @@ def test_when_the_leader_is_gone_those_it_left_are_ended(group, stubborn):
 
 def test_a_leader_can_be_left_to_end_when_its_followers_have(group):
     started, child = group("os.waitpid(child, 0)")
-    started.ask_followers_to_end()
+    started.terminate_followers()
     until(started.is_over)
     assert not is_running(child)
 
@@ -107,9 +107,9 @@ def test_what_will_not_stay_up_is_counted_and_started_later_each_time(
 
 def test_what_has_once_stayed_up_is_never_given_up(group, monkeypatch):
     started, _ = group("time.sleep(600)")
-    monkeypatch.setattr(processes, "STEADY_SECONDS", -1)
+    monkeypatch.setattr(processes, "STABLE_AFTER_SECONDS", -1)
     started.kill()
-    monkeypatch.setattr(processes, "STEADY_SECONDS", 1e9)
+    monkeypatch.setattr(processes, "STABLE_AFTER_SECONDS", 1e9)
     for _ in range(3):
         started.start()
         started.kill()

@@ -8,29 +8,29 @@ from django.http import QueryDict
 
 from citeboard.core.query import (
     MAX_PARAMETER_LENGTH,
-    MAX_QUOTED,
-    MAX_UNKNOWN,
+    MAX_QUOTED_CHARACTERS,
+    MAX_UNKNOWN_NAMES_LISTED,
     InvalidParameters,
     PageParameters,
-    number_parameter,
-    numbers_parameter,
-    refuse_unknown,
-    search_parameter,
-    switch_parameter,
-    text_parameter,
+    declare_number_list_parameter,
+    declare_number_parameter,
+    declare_search_parameter,
+    declare_switch_parameter,
+    declare_text_parameter,
+    reject_unknown_names,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
 class Asked(PageParameters):
-    rules: str | None = text_parameter("rules", default=None)
-    way: str = text_parameter(
+    rules: str | None = declare_text_parameter("rules", default=None)
+    way: str = declare_text_parameter(
         "rank", default="value", choices=("value", "significance")
     )
-    words: str = search_parameter("q")
-    page: int = number_parameter("page", default=1)
-    runs: tuple[int, ...] = numbers_parameter("run")
-    shows_all: bool = switch_parameter("all", "no", default=True)
+    words: str = declare_search_parameter("q")
+    page: int = declare_number_parameter("page", default=1)
+    runs: tuple[int, ...] = declare_number_list_parameter("run")
+    shows_all: bool = declare_switch_parameter("all", "no", default=True)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_what_cannot_be_meant_is_passed_over(address, asked):
         ("all=%20no", "“ no” is not a value of “all”; expected: “no”."),
         (
             "all=" + "x" * 999,
-            f"“{'x' * MAX_QUOTED}” is not a value of “all”; expected: “no”.",
+            f"“{'x' * MAX_QUOTED_CHARACTERS}” is not a value of “all”; expected: “no”.",
         ),
     ],
 )
@@ -93,21 +93,28 @@ def test_a_switch_refuses_a_value_that_it_does_not_define_and_names_those_it_has
 )
 def test_an_unknown_name_is_refused_with_the_nearest_known_one(name, known, words):
     with pytest.raises(InvalidParameters, match=f"^{re.escape(words)}$"):
-        refuse_unknown([name, *known], known)
+        reject_unknown_names([name, *known], known)
 
 
 def test_an_answer_names_so_many_unknown_fields_and_no_more():
     with pytest.raises(InvalidParameters) as refused:
-        refuse_unknown(map(str, range(1_000)), ["page"])
-    assert list(refused.value.errors) == [str(number) for number in range(MAX_UNKNOWN)]
+        reject_unknown_names(map(str, range(1_000)), ["page"])
+    assert list(refused.value.errors) == [
+        str(number) for number in range(MAX_UNKNOWN_NAMES_LISTED)
+    ]
 
 
 def test_an_address_names_what_departs_from_the_defaults_and_reads_back_the_same():
     asked = Asked(rules="a&b", words="two owls", runs=(3, 9), shows_all=False)
-    address = asked.with_(page=2)
+    address = asked.build_query_string(page=2)
     assert address == "?rules=a%26b&q=two+owls&page=2&run=3&run=9&all=no"
-    assert Asked.of(QueryDict(address.removeprefix("?"))).with_(page=1) == asked.with_()
-    assert asked.with_(rules=None, words="", runs=(), shows_all=True) == "?"
+    assert (
+        Asked.of(QueryDict(address.removeprefix("?"))).build_query_string(page=1)
+        == asked.build_query_string()
+    )
+    assert (
+        asked.build_query_string(rules=None, words="", runs=(), shows_all=True) == "?"
+    )
 
 
 def test_a_form_carries_the_parameters_that_it_does_not_ask_for():

@@ -15,7 +15,8 @@ OWN = {
 
 def cache(instead: dict) -> RedisFallbackCache:
     made = RedisFallbackCache(
-        "redis://127.0.0.1:1/0", {"KEY_PREFIX": "test", "OPTIONS": {"instead": instead}}
+        "redis://127.0.0.1:1/0",
+        {"KEY_VARIABLE_PREFIX": "test", "OPTIONS": {"instead": instead}},
     )
     made._instead.clear()
     return made
@@ -54,5 +55,5 @@ def test_it_is_asked_again_only_after_a_pause(monkeypatch):
     monkeypatch.setattr(caches.time, "monotonic", lambda: now[0])
     assert [found.get("a"), found.get("a")] == [None, None]
     assert len(asked) == 1
-    now[0] += caches.PAUSE
+    now[0] += caches.REDIS_RETRY_SECONDS
     assert found.get("a") == "from Redis"

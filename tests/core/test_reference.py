@@ -2,7 +2,7 @@
 
 import re
 
-from citeboard.core.checks import TEST_VARIABLES
+from citeboard.core.checks import TEST_ENVIRONMENT_VARIABLES
 from scripts.write_reference import PAGE, page
 
 
@@ -27,7 +27,7 @@ def test_every_setting_is_described_and_every_described_one_is_there(root):
     assert of_the_client == set(re.findall(r"`(CITEBOARD_\w+)`", client))
     of_the_site = (
         names_in(root, "platform", "tasks", "scoring")
-        - set(TEST_VARIABLES)
+        - set(TEST_ENVIRONMENT_VARIABLES)
         - of_the_client
     )
     assert len(of_the_site) > 20

@@ -126,7 +126,7 @@ def copied(root, tmp_path):
 def test_every_file_that_names_the_version_names_that_of_the_project(root):
     versions = release.named_versions(root)
     assert set(map(frozenset, versions.values())) == {
-        frozenset({backend.version(root)})
+        frozenset({backend.read_project_version(root)})
     }
 
 

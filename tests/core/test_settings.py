@@ -13,13 +13,13 @@ from django.db import connection
 
 from citeboard.core import checks
 from citeboard.core.checks import (
-    queues_are_spelt_as_known_ones,
-    traces_have_their_package,
-    warn_about_unknown_names,
+    check_queue_name_spelling,
+    check_tracing_package_installed,
+    warn_about_unknown_variables,
 )
 from citeboard.core.env import (
+    DocumentedVariable,
     EnvironmentReader,
-    Setting,
     configure_for_many_writers,
     create_data_folder,
     load_or_create_secret_key,
@@ -34,7 +34,7 @@ ASK_FOR_THE_KEY = (
 )
 
 
-def row(setting: Setting) -> str:
+def row(setting: DocumentedVariable) -> str:
     return (
         f"| `{setting.name}` | {setting.kind} | {setting.default} | {setting.about} |"
     )
@@ -155,7 +155,7 @@ def test_a_data_folder_that_cannot_be_made_is_named(tmp_path):
 
 
 def test_a_misspelt_name_is_pointed_out_with_the_likely_one():
-    [warning] = warn_about_unknown_names(
+    [warning] = warn_about_unknown_variables(
         ["CITEBOARD_DATADIR", "HOME"], list(settings.ENVIRONMENT.declared)
     )
     assert warning.msg == "CITEBOARD_DATADIR is not a setting"
@@ -163,7 +163,7 @@ def test_a_misspelt_name_is_pointed_out_with_the_likely_one():
 
 
 def test_a_setting_of_the_tests_is_never_suggested():
-    [warning] = warn_about_unknown_names(
+    [warning] = warn_about_unknown_variables(
         ["CITEBOARD_FOO"], list(settings.ENVIRONMENT.declared)
     )
     assert "Did you mean" not in warning.hint
@@ -180,7 +180,7 @@ def test_a_setting_of_the_tests_is_never_suggested():
 )
 def test_a_queue_that_is_nearly_a_common_one_is_reported(settings, queues, hints):
     settings.QUEUES = queues
-    found = queues_are_spelt_as_known_ones(None)
+    found = check_queue_name_spelling(None)
     assert [warning.hint.split(" Tasks")[0] for warning in found] == hints
 
 
@@ -190,7 +190,7 @@ def test_traces_without_their_package_are_reported(
 ):
     settings.TRACES_TO = "http://collector:4318"
     monkeypatch.setattr(checks, "find_spec", lambda name: package)
-    assert len(traces_have_their_package(None)) == number
+    assert len(check_tracing_package_installed(None)) == number
 
 
 def test_the_queue_leaves_attempts_and_retries_to_the_jobs_own_row():

@@ -26,7 +26,7 @@ def shared(name: str) -> Path:
 
 def write(folder: Path, toml: str, gold, run, scores=None, **files: str) -> Path:
     """A folder; without scores, those that the sample has."""
-    from scoring.offline.sample import sample_scores
+    from scoring.offline.sample import compute_sample_scores
     from tasks.types.declared.folder import read_declaration
 
     content = {
@@ -34,7 +34,7 @@ def write(folder: Path, toml: str, gold, run, scores=None, **files: str) -> Path
         **files,
     }  # fmt: skip
     if scores is None:
-        found = sample_scores(read_declaration(content), content)
+        found = compute_sample_scores(read_declaration(content), content)
         scores = {
             rules: {name: None if math.isnan(v) else v for name, v in own.items()}
             for rules, own in found.items()

@@ -282,7 +282,7 @@ def declare(small: SmallTask, season: Season, **fields: Any) -> Task:
     facts = {
         "type": kind.slug,
         "declaration": store_declaration(kind),
-        "rules": [kind.default_rules],
+        "rules": [kind.default_rule_set],
     }
     return factories.make_task(season=season, **{**facts, **fields})
 

@@ -169,7 +169,7 @@ def _outcome(declared: Any) -> Any:
     own = found.pair.__self__
     return [
         {name: value for name, value in vars(own).items() if name != "dimensions"},
-        *(found.title, found.unit, found.dimensions, found.display_names, found.label_dimensions, found.metrics, found.default_rules),
+        *(found.title, found.unit, found.dimensions, found.display_names, found.label_dimensions, found.metrics, found.default_rule_set),
         {rules: [(one.name, one.metric, dict(one.arguments)) for one in refs] for rules, refs in found.rules.items()},
         list(map(vars, own.dimensions)), [option.name for option in found.options], [found.slug, found.declared.form, found.declared.public_sample],
         [(one.name, one.summary, one.learns_from_gold) for one in found.declared.baselines], found.declared.translations,

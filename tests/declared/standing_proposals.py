@@ -15,7 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from tasks.types import InputRefused
-from tasks.types.declared.proposals import MEASURES, declaration, look, measures_of
+from tasks.types.declared.proposals import (
+    PROPOSED_MEASURES_BY_FORM,
+    format_task_toml,
+    list_available_measures,
+    propose_declaration,
+)
 from tasks.types.files import InputFile
 from tests.scoring.standing_numbers import digest, said, written
 
@@ -176,14 +181,18 @@ def block(number: int) -> str:
     draw = random.Random(f"proposals {number}")
     content: list[Any] = []
     # No field that is drawn is a list of tags.
-    for form in sorted(MEASURES.keys() - {"tags"}):
+    for form in sorted(PROPOSED_MEASURES_BY_FORM.keys() - {"tags"}):
         for _ in range(FOLDERS):
             try:
-                found = look(form, "task", "Task", _folder(draw, form))
+                found = propose_declaration(form, "task", "Task", _folder(draw, form))
             except InputRefused as refused:
                 content.append(said(refused.problems))
                 continue
-            content += [asdict(found), declaration(found.task), measures_of(found.task)]
+            content += [
+                asdict(found),
+                format_task_toml(found.task),
+                list_available_measures(found.task),
+            ]
     return digest(content)
 
 

@@ -90,7 +90,7 @@ def outcomes(case: str) -> dict[str, Any]:
         f'[task.answer]\n{answer}\n[[task.rules]]\nname = "corrected"\nmeasures = ["{measure}"]\n{pool}'
     )
     kind = read_declaration({"task.toml": toml})
-    key = kind.pair.__self__.answer_key
+    key = kind.pair.__self__.run_answer_key
     more = {"label": "S"} if "of one" in case else {}
     beside = {
         "id": "i2",
@@ -204,7 +204,7 @@ def _plain(value: Any) -> Any:
 
 def _read(kind: Any, gold: Any, run: Any) -> Any:
     try:
-        options = kind.checked_options({})
+        options = kind.validate_options({})
         split = kind.gold_of(gold, options)
         if run is None:
             told = list(kind.unreachable(gold, split)) if kind.unreachable else []
@@ -216,7 +216,7 @@ def _read(kind: Any, gold: Any, run: Any) -> Any:
             return [
                 told,
                 [_plain(one.gold) for one in split.content.instances],
-                split.digest_by(1),
+                split.get_digest_under_rule(1),
                 digest(split.index),
                 list(map(str, kind.contents(gold, split))),
             ]

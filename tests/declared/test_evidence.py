@@ -5,8 +5,12 @@ import json
 import pytest
 
 from tasks.types import InputRefused
-from tasks.types.files import open_input
-from tasks.types.forms.evidence import EvidenceOfOne, EvidenceSets, Verdict
+from tasks.types.files import open_input_files
+from tasks.types.forms.evidence import (
+    EvidenceSetsTask,
+    SingleVerdictTask,
+    VerdictWithEvidence,
+)
 
 LABELS = {
     "labels": ("YES", "NO"),
@@ -14,7 +18,7 @@ LABELS = {
     "field": "evidence",
     "pool_file": "corpus.jsonl",
 }
-ONE, SETS = EvidenceOfOne(**LABELS), EvidenceSets(**LABELS)
+ONE, SETS = SingleVerdictTask(**LABELS), EvidenceSetsTask(**LABELS)
 POOL = [
     {"doc_id": "d1", "abstract": ["a", "b", "c"]},
     {"doc_id": "d2", "abstract": ["d"]},
@@ -31,14 +35,14 @@ def read(tmp_path, form, claim, answer=None, pool=POOL):
     ):
         (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
     try:
-        split = form.read_gold(open_input(folder), {})
+        split = form.read_gold(open_input_files(folder), {})
     except InputRefused as refused:
         return [problem.message for problem in refused.problems]
     if answer is None:
         return split.content.instances[0].gold
     run = tmp_path / "run.jsonl"
     run.write_text(json.dumps({"id": "1", **answer}) + "\n")
-    answers, problems = form.read_run(open_input(run), split.index, {})
+    answers, problems = form.read_run(open_input_files(run), split.index, {})
     return [problem.message for problem in problems] or answers["1"]
 
 
@@ -47,10 +51,12 @@ def read(tmp_path, form, claim, answer=None, pool=POOL):
     [
         (
             {"label": "YES", "evidence": [["d1:0", "d1:2"], ["d2:0"]]},
-            Verdict("YES", (frozenset({"d1:0", "d1:2"}), frozenset({"d2:0"}))),
+            VerdictWithEvidence(
+                "YES", (frozenset({"d1:0", "d1:2"}), frozenset({"d2:0"}))
+            ),
         ),
-        ({"label": "OPEN", "evidence": []}, Verdict("OPEN", ())),
-        ({"label": "OPEN"}, Verdict("OPEN", ())),
+        ({"label": "OPEN", "evidence": []}, VerdictWithEvidence("OPEN", ())),
+        ({"label": "OPEN"}, VerdictWithEvidence("OPEN", ())),
         ({"label": "YES", "evidence": []}, ["“evidence” is empty"]),
         (
             {"label": "YES", "evidence": [["d1:0"], []]},
@@ -82,9 +88,9 @@ def test_gold_of_one_label(tmp_path, claim, found):
     [
         (
             {"label": "YES", "evidence": ["d1:2", "d2:0"]},
-            Verdict("YES", ("d1:2", "d2:0")),
+            VerdictWithEvidence("YES", ("d1:2", "d2:0")),
         ),
-        ({"label": "OPEN"}, Verdict("OPEN", ())),
+        ({"label": "OPEN"}, VerdictWithEvidence("OPEN", ())),
         ({"label": "YES", "evidence": ["d1:3"]}, ["document “d1” has no sentence 3"]),
         ({"label": "YES", "evidence": ["d3:0"]}, ["document “d3” is not in the pool"]),
         ({"label": "YES", "evidence": ["d1"]}, ["document “” is not in the pool"]),
@@ -177,4 +183,4 @@ def test_numbers_of_sentences_may_have_more_digits(tmp_path):
     claim = {"label": "YES", "evidence": [["d1:10"]]}
     answer = {"label": "YES", "evidence": ["d1:10", "d1:9"]}
     found = read(tmp_path, ONE, claim, answer, pool)
-    assert found == Verdict("YES", ("d1:10", "d1:9"))
+    assert found == VerdictWithEvidence("YES", ("d1:10", "d1:9"))

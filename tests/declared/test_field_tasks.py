@@ -2,7 +2,7 @@
 
 import pytest
 
-from citeboard.demo.prepare import FIELD_TASKS_SEASON, load_field_tasks
+from citeboard.demo.prepare import FIELD_TASKS_SEASON_SLUG, load_field_tasks
 from tasks.models import Season, Submission
 from tests.declared.folders import EXAMPLES
 
@@ -11,7 +11,7 @@ from tests.declared.folders import EXAMPLES
 def test_each_folder_of_the_examples_is_a_task_with_runs_and_bringing_it_again_changes_nothing():
     folders = {path.name for path in EXAMPLES.iterdir()}
     load_field_tasks()
-    season = Season.objects.get(slug=FIELD_TASKS_SEASON)
+    season = Season.objects.get(slug=FIELD_TASKS_SEASON_SLUG)
     assert set(season.tasks.values_list("slug", flat=True)) == folders
     sent = Submission.objects.filter(phase__task__season=season)
     assert sent.exclude(team=None).count() == 4 * len(folders)

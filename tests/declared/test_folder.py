@@ -9,7 +9,7 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import InputRefused, OptionRefused, task_type
-from tasks.types.files import open_input, open_inputs
+from tasks.types.files import open_files_of_all_inputs, open_input_files
 from tests.declared.folders import CARD, EXAMPLES, lines, write
 from tests.scoring import offline
 
@@ -99,7 +99,9 @@ def test_a_folder_may_stand_wherever_a_type_is_named(folder, capsys, tmp_path):
 
 def test_participants_get_what_is_shown_and_nothing_else(folder, tmp_path):
     kind = task_type(str(folder))
-    public = dict(kind.public_files(open_input(folder / "sample" / "gold.jsonl"), {}))
+    public = dict(
+        kind.public_files(open_input_files(folder / "sample" / "gold.jsonl"), {})
+    )
     assert list(map(json.loads, public["inputs.jsonl"].splitlines())) == [
         {"id": "a", "text": "A", "facts": {"day": "2020-01-02"}},
         {"id": "b", "text": {"any": ["value"]}, "facts": {}},
@@ -121,7 +123,7 @@ def test_a_breakdown_by_a_secret_field_writes_it_into_no_public_file(folder, cap
         "secret-a",
         "secret-b",
     ]
-    public = dict(task_type(str(folder)).public_files(open_input(gold), {}))
+    public = dict(task_type(str(folder)).public_files(open_input_files(gold), {}))
     assert public
     assert not any(b"secret" in content for content in public.values())
 
@@ -251,12 +253,12 @@ def test_the_examples_are_sound_and_each_of_their_baselines_is_a_run(
         offline.score(capsys, str(EXAMPLES / name), gold, run)
         public = tmp_path / "public"
         public.mkdir(exist_ok=True)
-        for file, content in kind.public_files(open_inputs(gold), {}):
+        for file, content in kind.public_files(open_files_of_all_inputs(gold), {}):
             (public / file).write_bytes(content)
         # What learns from gold is never given the public files alone.
         if baseline.learns_from_gold:
             continue
-        assert len(list(baseline.answers(open_input(public)))) == len(
+        assert len(list(baseline.answers(open_input_files(public)))) == len(
             run.read_text().splitlines()
         )
 
@@ -264,8 +266,8 @@ def test_the_examples_are_sound_and_each_of_their_baselines_is_a_run(
 def test_options_are_refused_and_old_names_of_rules_are_understood(folder):
     kind = task_type(str(folder))
     with pytest.raises(OptionRefused, match="has no option “k”"):
-        kind.checked_options({"k": "5"})
-    assert kind.checked_rules("fair") == "corrected"
+        kind.validate_options({"k": "5"})
+    assert kind.validate_rule_set_name("fair") == "corrected"
 
 
 def test_links_out_of_the_folder_are_not_followed(folder, tmp_path):
@@ -281,7 +283,9 @@ def test_participants_get_the_folder_beside_the_inputs_and_nothing_secret_of_its
     folder,
 ):
     kind = task_type(str(folder))
-    public = dict(kind.public_files(open_input(folder / "sample" / "gold.jsonl"), {}))
+    public = dict(
+        kind.public_files(open_input_files(folder / "sample" / "gold.jsonl"), {})
+    )
     assert {
         "task.toml",
         "card.md",
@@ -300,15 +304,15 @@ def test_participants_get_the_folder_beside_the_inputs_and_nothing_secret_of_its
 def test_a_declared_ranking_is_scored_at_the_cut_offs_of_its_season_besides(capsys):
     folder = EXAMPLES / "source-retrieval"
     kind = task_type(str(folder))
-    assert [metric.name for metric in kind.metrics_of("corrected", {"k": "5,20"})] == [
+    assert [metric.name for metric in kind.list_metrics_of_rule_set("corrected", {"k": "5,20"})] == [
         "mrr@5", "mrr@1", "recall@10", "mrr@20", "recall@5", "recall@20",
     ]  # fmt: skip
-    assert kind.checked_options({}) == kind.checked_options({"k": ""}) == {}
+    assert kind.validate_options({}) == kind.validate_options({"k": ""}) == {}
     with pytest.raises(
         OptionRefused,
         match="option k=0: expected at most 10 whole numbers from 1 to 1000",
     ):
-        kind.checked_options({"k": "0"})
+        kind.validate_options({"k": "0"})
     gold, run = folder / "sample" / "gold", folder / "sample" / "run.jsonl"
     scored = offline.score(capsys, str(folder), [gold], run, "--option", "k=2")
     assert (

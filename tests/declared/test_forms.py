@@ -8,9 +8,17 @@ import json
 import pytest
 
 from tasks.types import InputRefused
-from tasks.types.files import open_input
-from tasks.types.forms.evidence import EvidenceOfOne, EvidenceSets, Verdict
-from tasks.types.forms.instances import Content, Dimension, without_path
+from tasks.types.files import open_input_files
+from tasks.types.forms.evidence import (
+    EvidenceSetsTask,
+    SingleVerdictTask,
+    VerdictWithEvidence,
+)
+from tasks.types.forms.instances import (
+    Dimension,
+    InstancesAndPool,
+    remove_value_at_path,
+)
 from tasks.types.forms.labels import LabelTask
 from tasks.types.forms.numbers import NumberTask
 from tasks.types.forms.rankings import RankingTask
@@ -30,7 +38,7 @@ DOCUMENTS = [
 ]
 CANDIDATES = [{"id": f"d{number}", "text": "t"} for number in range(1, 4)]
 RANKED = RankingTask(field="gold", pool_file="pool.jsonl")
-SETS, ONE = EvidenceSets(**EVIDENCE), EvidenceOfOne(**EVIDENCE)
+SETS, ONE = EvidenceSetsTask(**EVIDENCE), SingleVerdictTask(**EVIDENCE)
 YES = {"label": "YES"}
 
 
@@ -50,7 +58,7 @@ def read(tmp_path):
         folder.mkdir(exist_ok=True)
         for name, rows in files.items():
             (folder / name.replace("_", ".")).write_text(content(rows))
-        return form.read_gold(open_input(folder), {})
+        return form.read_gold(open_input_files(folder), {})
 
     def read(form, run=None, **files):
         """The gold or the answers in their order, or what is wrong with either."""
@@ -65,7 +73,7 @@ def read(tmp_path):
             return [instance.gold for instance in split.content.instances]
         (tmp_path / "run.jsonl").write_text(content(run))
         answers, problems = form.read_run(
-            open_input(tmp_path / "run.jsonl"), split.index, {}
+            open_input_files(tmp_path / "run.jsonl"), split.index, {}
         )
         return [
             str(problem).removeprefix(f"{tmp_path}/") for problem in problems
@@ -231,7 +239,9 @@ def test_instances_with_candidates_of_their_own_are_ranked_among_them(read, tmp_
         "pool_of": [0, 1],
     }
     (tmp_path / "run.jsonl").write_text('{"id": "a", "ranking": ["x", "1"]}\n')
-    run, problems = form.read_run(open_input(tmp_path / "run.jsonl"), split.index, {})
+    run, problems = form.read_run(
+        open_input_files(tmp_path / "run.jsonl"), split.index, {}
+    )
     assert [str(problem) for problem in problems] == [
         "1 of 2 instances have no answer and score 0, the first is “b”"
     ]
@@ -255,7 +265,7 @@ def test_a_pool_is_given_out_in_the_form_that_it_has_with_what_is_shown(read, tm
         gold_jsonl=instances("d1"),
         pool_csv='id,text,e,s\nd1,"a, b",1,2\nd2,c,,3\n',
     )
-    public = dict(form.public_files(open_input(tmp_path / "gold"), {}))
+    public = dict(form.public_files(open_input_files(tmp_path / "gold"), {}))
     assert public == {
         "inputs.jsonl": b'{"id": "q1"}\n',
         "pool.csv": b'id,text,e\r\nd1,"a, b",1\r\nd2,c,\r\n',
@@ -268,9 +278,9 @@ def test_a_pool_is_given_out_in_the_form_that_it_has_with_what_is_shown(read, tm
     records = {
         row["doc_id"]: {**row, "year": 1999, "secret": 1} for row in DOCUMENTS[1:]
     }
-    pool = EvidenceSets(**EVIDENCE, pool_shown=("year", "none")).public_pool(
-        Content((), records)
-    )
+    pool = EvidenceSetsTask(
+        **EVIDENCE, pool_shown=("year", "none")
+    ).iterate_public_pool_file(InstancesAndPool((), records))
     assert list(pool) == [
         ("pool.jsonl", b'{"doc_id": "d2", "abstract": ["d"], "year": 1999}\n')
     ]
@@ -279,7 +289,7 @@ def test_a_pool_is_given_out_in_the_form_that_it_has_with_what_is_shown(read, tm
 def test_nothing_is_given_out_of_gold_that_cannot_be_read(tmp_path):
     (tmp_path / "gold.jsonl").write_text('{"id": "a", "gold": 1}\n{"id": "b"}\n')
     with pytest.raises(InputRefused, match="“gold” is missing"):
-        list(numbers().public_files(open_input(tmp_path), {}))
+        list(numbers().public_files(open_input_files(tmp_path), {}))
 
 
 def test_gold_evidence_is_sets_of_sentences_of_each_document_under_one_label(read):
@@ -352,7 +362,7 @@ def test_evidence_of_one_label_is_told_with_what_was_expected(read):
         '2: “gold” is no list of evidence sets; expected [["d1:0", "d1:2"]]',
         "4: “label” is missing; expected one of YES, NO, OPEN",
     ]
-    needs = EvidenceOfOne(**{**EVIDENCE, "abstain": ""})
+    needs = SingleVerdictTask(**{**EVIDENCE, "abstain": ""})
     assert places(
         read(needs, gold_jsonl=[{"id": "a", **YES}], pool_jsonl=DOCUMENTS)
     ) == [
@@ -369,17 +379,20 @@ def test_evidence_of_one_label_is_told_with_what_was_expected(read):
 
 def test_what_pages_print_of_gold_and_answers():
     sets, flat = (frozenset({2, 0}), frozenset({1})), (2, 0)
-    assert SETS.gold_text({"d1": ("YES", sets)}) == "d1: YES [[0, 2], [1]]"
+    assert SETS.format_gold({"d1": ("YES", sets)}) == "d1: YES [[0, 2], [1]]"
     assert (
-        SETS.answer_text({"d1": ("YES", flat), "d2": ("NO", ())})
+        SETS.format_answer({"d1": ("YES", flat), "d2": ("NO", ())})
         == "d1: YES [2, 0]\nd2: NO []"
     )
     assert (
-        ONE.gold_text(Verdict("YES", (frozenset({"b:1", "a:0"}),))) == "YES\na:0, b:1"
+        ONE.format_gold(VerdictWithEvidence("YES", (frozenset({"b:1", "a:0"}),)))
+        == "YES\na:0, b:1"
     )
-    assert ONE.answer_text(Verdict("YES", ("b:1", "a:0"))) == "YES\nb:1\na:0"
-    assert SpanTask(field="gold").gold_text([(0, 3, ""), (4, 5, "A")]) == "0-3\n4-5 A"
-    assert LabelTask(labels=("a", "b"), several=True).gold_text(("a", "b")) == "a, b"
+    assert (
+        ONE.format_answer(VerdictWithEvidence("YES", ("b:1", "a:0"))) == "YES\nb:1\na:0"
+    )
+    assert SpanTask(field="gold").format_gold([(0, 3, ""), (4, 5, "A")]) == "0-3\n4-5 A"
+    assert LabelTask(labels=("a", "b"), several=True).format_gold(("a", "b")) == "a, b"
 
 
 def spans(**more):
@@ -629,12 +642,12 @@ def test_what_is_joined_belongs_to_every_class_besides_its_own():
 
 
 def test_what_is_hidden_is_taken_out_at_its_path():
-    assert without_path({"a": {"b": 1, "c": 2}, "d": 4}, "a.b") == {
+    assert remove_value_at_path({"a": {"b": 1, "c": 2}, "d": 4}, "a.b") == {
         "a": {"c": 2},
         "d": 4,
     }
-    assert without_path({"a": {"b": 1}, "a.b": 3}, "a.b") == {"a": {"b": 1}}
-    assert without_path({"a": [1]}, "a.b") == {"a": [1]}
+    assert remove_value_at_path({"a": {"b": 1}, "a.b": 3}, "a.b") == {"a": {"b": 1}}
+    assert remove_value_at_path({"a": [1]}, "a.b") == {"a": [1]}
 
 
 def texts(**more):
@@ -705,7 +718,7 @@ def test_a_candidate_with_grade_0_is_judged_and_not_relevant(read, tmp_path):
     )
     path = tmp_path / "run.jsonl"
     path.write_text(json.dumps({"id": "q", "ranking": ["a", "b"]}) + "\n")
-    answers, problems = RANKED.read_run(open_input(path), split.index, {})
+    answers, problems = RANKED.read_run(open_input_files(path), split.index, {})
     assert problems == []
     gold = RANKED.pair(split, answers, "corrected", {}).gold
     assert (list(map(list, gold)), list(map(list, gold.judged))) == ([[1]], [[0, 1]])
@@ -763,7 +776,7 @@ def test_participants_see_what_is_shown_and_a_run_is_paired_by_instance(read, tm
         {"id": 7, "gold": "y", "u": 6},
     ]
     split = read.gold(form, gold_jsonl=rows)
-    folder = open_input(tmp_path / "gold")
+    folder = open_input_files(tmp_path / "gold")
     assert dict(form.public_files(folder, {})) == {
         "inputs.jsonl": b'{"id": "b", "t": "A", "m": {"r": 2}}\n{"id": 7}\n'
     }
@@ -794,8 +807,8 @@ def test_of_public_files_the_inputs_alone_are_read_and_gold_stands_for_them(
 ):
     (tmp_path / "inputs.jsonl").write_text('{"id": "b", "t": "A"}\n')
     (tmp_path / "other.jsonl").write_text('{"id": "z"}\n')
-    assert texts(files="csv").read_inputs(open_input(tmp_path), {}) == {
+    assert texts(files="csv").read_inputs(open_input_files(tmp_path), {}) == {
         "instances": ["b"]
     }
     (tmp_path / "inputs.jsonl").unlink()
-    assert texts().read_inputs(open_input(tmp_path), {}) == {"instances": ["z"]}
+    assert texts().read_inputs(open_input_files(tmp_path), {}) == {"instances": ["z"]}

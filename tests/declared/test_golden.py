@@ -5,9 +5,9 @@ import math
 
 import pytest
 
-from scoring.offline.evaluate import Resampling, evaluate
+from scoring.offline.evaluate import IntervalSettings, evaluate_pairs
 from tasks.types import task_type
-from tasks.types.files import open_input, open_inputs
+from tasks.types.files import open_files_of_all_inputs, open_input_files
 from tasks.types.runs import read_run
 from tests.declared.folders import EXAMPLES, shared
 from tests.resting import rests_on_scorer
@@ -18,16 +18,16 @@ STRESS = {"arxiv_version_mismatch", "merged_citation", "partial_author_list"}
 
 
 def scored(kind, split, run, rules):
-    answers, problems = read_run(kind, open_input(run), split.index, {})
+    answers, problems = read_run(kind, open_input_files(run), split.index, {})
     assert not [problem for problem in problems if problem.fatal]
     pairs = kind.pair(split, answers, rules, {})
-    return evaluate(
+    return evaluate_pairs(
         kind,
         pairs,
         rules=rules,
         options={},
         gold=split.digest,
-        resampling=Resampling(resamples=0),
+        resampling=IntervalSettings(resamples=0),
     )
 
 
@@ -40,7 +40,7 @@ def same(ours, theirs):
 def test_reference_verification_is_scored_as_hallmark_does():
     place = shared("reference_verification")
     kind = task_type(str(EXAMPLES / "reference-verification"))
-    split = kind.read_gold(open_input(place / "dev_public.jsonl"), {})
+    split = kind.read_gold(open_input_files(place / "dev_public.jsonl"), {})
     runs = sorted((place / "runs").iterdir())
     assert len(runs) == 12
     for run in runs:
@@ -104,7 +104,7 @@ def test_reference_verification_is_scored_as_hallmark_does():
 def test_under_the_corrected_rules_nobody_gains_by_abstaining():
     place = shared("reference_verification")
     kind = task_type(str(EXAMPLES / "reference-verification"))
-    split = kind.read_gold(open_input(place / "dev_public.jsonl"), {})
+    split = kind.read_gold(open_input_files(place / "dev_public.jsonl"), {})
     for run in sorted((place / "runs").iterdir())[:3]:
         corrected, official = (
             scored(kind, split, run, rules).metrics
@@ -118,7 +118,7 @@ def test_under_the_corrected_rules_nobody_gains_by_abstaining():
 def test_the_secret_fields_of_references_are_in_nothing_that_participants_get():
     place = shared("reference_verification")
     kind = task_type(str(EXAMPLES / "reference-verification"))
-    public = dict(kind.public_files(open_input(place / "dev_public.jsonl"), {}))
+    public = dict(kind.public_files(open_input_files(place / "dev_public.jsonl"), {}))
     rows = list(map(json.loads, public["inputs.jsonl"].splitlines()))
     assert {key for row in rows for key in row} == {
         "bibtex_key",
@@ -132,7 +132,7 @@ def test_claims_and_evidence_are_scored_as_scifact_does():
     place = shared("claim_evidence")
     kind = task_type(str(EXAMPLES / "claims-and-evidence"))
     split = kind.read_gold(
-        open_inputs([place / "claims.jsonl", place / "corpus.jsonl"]), {}
+        open_files_of_all_inputs([place / "claims.jsonl", place / "corpus.jsonl"]), {}
     )
     runs = sorted((place / "runs").iterdir())
     assert len(runs) == 24

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from scoring.metrics import metrics_of
-from scoring.metrics.base import value_of
+from scoring.metrics import build_metrics
+from scoring.metrics.base import compute_metric_value
 from tasks.types.declared.folder import read_declaration
-from tasks.types.forms.labels import LabelSet, StandIn, _apply_treatment
+from tasks.types.forms.labels import LabelsOfAnswer, SubstituteLabel, _apply_treatment
 from tasks.types.probabilities import LabelWithProbabilities
 from tests.declared.folders import EXAMPLES, lines, shared, write
 from tests.mass import IS_FULL
@@ -45,12 +45,12 @@ measures = [{measures}]
 def metrics(names, more=""):
     text = TOML.format(measures=", ".join(f'"{name}"' for name in names), more=more)
     kind = read_declaration({"task.toml": text})
-    return {metric.name: metric for metric in metrics_of(kind, "corrected", {})}
+    return {metric.name: metric for metric in build_metrics(kind, "corrected", {})}
 
 
 def value(metric, gold, answers):
     stats = metric.instance_stats(gold, answers)
-    return value_of(metric, stats, np.arange(len(gold)))
+    return compute_metric_value(metric, stats, np.arange(len(gold)))
 
 
 def cases(count=CASES):
@@ -163,7 +163,7 @@ def test_several_labels_are_measured_as_scikit_learn_does():
             for _ in range(2)
         ]
         gold, answers = (
-            [LabelSet(np.array(LABELS)[row]) for row in side] for side in table
+            [LabelsOfAnswer(np.array(LABELS)[row]) for row in side] for side in table
         )
         if number % 4 == 0:
             answers = [own if draw.random() < 0.8 else None for own in answers]
@@ -224,8 +224,8 @@ def test_what_is_left_out_counts_in_no_confusions_and_what_stands_in_counts_as_i
     abstained = _apply_treatment("left-out", LabelWithProbabilities("UNSURE"))
     assert value(built["coverage"], gold, ["a", "b", "a", abstained]) == 1
     label_alone, answer = (
-        _apply_treatment(StandIn("a"), None),
-        _apply_treatment(StandIn("a", 0.55), None),
+        _apply_treatment(SubstituteLabel("a"), None),
+        _apply_treatment(SubstituteLabel("a", 0.55), None),
     )
     assert value(built["accuracy"], gold, ["a", "b", "b", label_alone]) == 1
     assert value(built["coverage"], gold, ["a", "b", "b", label_alone]) == 0.75

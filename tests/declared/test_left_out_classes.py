@@ -5,7 +5,7 @@ import pytest
 from sklearn import metrics as sklearn
 
 from scoring.metrics.classification import ClassAverage, OneClass
-from scoring.offline.sample import sample_scores
+from scoring.offline.sample import compute_sample_scores
 from tasks.types import InputRefused
 from tasks.types.declared.folder import read_declaration
 
@@ -56,7 +56,7 @@ def test_a_rule_set_leaves_absent_labels_out(zero, value):
         '{"id": "2", "text": "y", "label": "b"}\n',
         "sample/run.jsonl": '{"id": "1", "label": "a"}\n{"id": "2", "label": "b"}\n',
     }
-    found = sample_scores(read_declaration(files), files)["corrected"]
+    found = compute_sample_scores(read_declaration(files), files)["corrected"]
     assert found == {"macro_f1": pytest.approx(value), "accuracy": 1.0}
 
 

@@ -9,7 +9,7 @@ import pytest
 from tasks.types import InputRefused
 from tasks.types.declared.folder import read_declaration
 from tasks.types.files import InputFile
-from tasks.types.problems import fatal
+from tasks.types.problems import select_fatal_problems
 from tasks.types.runs import read_run
 
 TOML = """[task]
@@ -51,7 +51,7 @@ def lines(rows):
 def answers_of(kind, gold, content, name="run.jsonl"):
     split = kind.gold_of([sent("gold.jsonl", gold)], {})
     answers, problems = read_run(kind, [sent(name, content)], split.index, {})
-    assert not fatal(problems), problems
+    assert not select_fatal_problems(problems), problems
     return split, answers
 
 

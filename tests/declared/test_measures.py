@@ -19,23 +19,23 @@ from rouge_score.rouge_scorer import RougeScorer
 from scipy import stats as sp
 from sklearn import metrics as sk
 
-from scoring.metrics import metrics_of
-from scoring.metrics.base import WeightedMetric, unit_rows, value_of
-from scoring.metrics.ranking import numbered
+from scoring.metrics import build_metrics
+from scoring.metrics.base import WeightedMetric, build_unit_rows, compute_metric_value
+from scoring.metrics.ranking import number_candidates
 from scoring.stats import jackknife
 from scoring.stats.significance import (
-    Paired,
-    difference_error,
-    difference_interval,
-    randomisation_tests,
+    PairedRuns,
+    compute_difference_error,
+    compute_difference_interval,
+    run_randomisation_tests,
 )
 from tasks.types.declared.folder import read_declaration
-from tasks.types.declared.measures import CATALOGUE
-from tasks.types.forms.evidence import Verdict
-from tasks.types.forms.spans import Spans
-from tasks.types.forms.texts import References
+from tasks.types.declared.measures import MEASURES_BY_FORM
+from tasks.types.forms.evidence import VerdictWithEvidence
+from tasks.types.forms.spans import SpansOfAnswer
+from tasks.types.forms.texts import ReferenceTexts
 from tasks.types.probabilities import LabelWithProbabilities
-from tasks.types.ranking.lists import GradedLists, Lists
+from tasks.types.ranking.lists import GradedListColumn, ListColumn
 from tests.mass import IS_FULL
 
 CASES = 500 if IS_FULL else 40
@@ -62,12 +62,16 @@ def metrics(form, answer, measures, more=""):
     )
     return {
         metric.name: metric
-        for metric in metrics_of(read_declaration({"task.toml": text}), "corrected", {})
+        for metric in build_metrics(
+            read_declaration({"task.toml": text}), "corrected", {}
+        )
     }
 
 
 def value(metric, gold, answers):
-    return value_of(metric, metric.instance_stats(gold, answers), np.arange(len(gold)))
+    return compute_metric_value(
+        metric, metric.instance_stats(gold, answers), np.arange(len(gold))
+    )
 
 
 def same(ours, theirs, tolerance=1e-9):
@@ -189,7 +193,7 @@ def test_measures_of_weighted_rows_have_intervals_and_tests():
     for name in ("spearman", "kendall"):
         metric = built[name]
         rows = [
-            unit_rows(
+            build_unit_rows(
                 metric,
                 metric.instance_stats(gold.tolist(), side.tolist()),
                 np.arange(60),
@@ -204,8 +208,8 @@ def test_measures_of_weighted_rows_have_intervals_and_tests():
         assert metric.left_out(rows[0]) == pytest.approx(without, abs=1e-12)
         [(low, high)] = jackknife.intervals([(metric, rows[0])])
         assert low < metric.total(rows[0]) < high
-        tests = randomisation_tests(
-            [Paired(metric, *rows), Paired(metric, rows[0], rows[0])],
+        tests = run_randomisation_tests(
+            [PairedRuns(metric, *rows), PairedRuns(metric, rows[0], rows[0])],
             trials=300,
             seed=0,
         )
@@ -241,17 +245,21 @@ def test_an_area_is_carried_by_units_of_the_rarer_class_or_of_positives(
     ]
     stats = metric.instance_stats(gold, answers)
     # Each instance is there three times, in one unit: rows are no units.
-    rows = unit_rows(metric, np.repeat(stats, 3, axis=0), np.repeat(np.arange(40), 3))
-    [found] = jackknife.intervals_or_reasons([(metric, rows)])
-    other = unit_rows(metric, stats[::-1], np.arange(40))
-    differs = difference_interval(
-        Paired(metric, unit_rows(metric, stats, np.arange(40)), other)
+    rows = build_unit_rows(
+        metric, np.repeat(stats, 3, axis=0), np.repeat(np.arange(40), 3)
     )
-    if carrying < jackknife.MIN_CARRIERS:
+    [found] = jackknife.compute_intervals_or_reasons([(metric, rows)])
+    other = build_unit_rows(metric, stats[::-1], np.arange(40))
+    differs = compute_difference_interval(
+        PairedRuns(metric, build_unit_rows(metric, stats, np.arange(40)), other)
+    )
+    if carrying < jackknife.MIN_INFLUENTIAL_CARRIERS:
         assert (found, differs) == ("few-carriers", None)
         return
-    error = jackknife.jackknife_error(metric.left_out(rows))
-    expected = jackknife.score_bounds(metric.total(rows), error, carrying, (0.0, 1.0))
+    error = jackknife.compute_jackknife_error(metric.left_out(rows))
+    expected = jackknife.compute_score_bounds(
+        metric.total(rows), error, carrying, (0.0, 1.0)
+    )
     assert found == pytest.approx(tuple(map(float, expected)))
     assert differs is not None
 
@@ -291,15 +299,15 @@ def test_rankings_are_measured_as_ir_measures_does():
             judged.append(list(own))
             grades += own.values()
             answers.append(ranked)
-        lists = Lists.of(gold)
+        lists = ListColumn.of(gold)
         if is_graded:
-            lists = GradedLists(
-                lists, Lists.of(judged), np.array(grades, dtype=np.int32)
+            lists = GradedListColumn(
+                lists, ListColumn.of(judged), np.array(grades, dtype=np.int32)
             )
         expected = ir_measures.calc_aggregate(list(wanted.values()), qrels, run)
         for name, measure in wanted.items():
             assert same(
-                value(built[name], lists, Lists.of(answers)), expected[measure]
+                value(built[name], lists, ListColumn.of(answers)), expected[measure]
             ), (case, name)
         hits = [
             [d in own for d in ranked[:3]]
@@ -313,11 +321,11 @@ def test_rankings_are_measured_as_ir_measures_does():
             2 * sum(row) / (3 + len(own)) for row, own in zip(hits, gold, strict=True)
         ]
         assert same(
-            value(built["rbp@3"], lists, Lists.of(answers)), np.mean(persisting)
+            value(built["rbp@3"], lists, ListColumn.of(answers)), np.mean(persisting)
         )
-        assert same(value(built["f1@3"], lists, Lists.of(answers)), np.mean(f1))
-    _, none = numbered([["a"]], [None])
-    assert value(built["bpref"], Lists.of([[0]]), none) == 0
+        assert same(value(built["f1@3"], lists, ListColumn.of(answers)), np.mean(f1))
+    _, none = number_candidates([["a"]], [None])
+    assert value(built["bpref"], ListColumn.of([[0]]), none) == 0
 
 
 def texts(draw, count):
@@ -339,7 +347,7 @@ def test_texts_are_measured_against_several_references_as_rouge_score_and_sacreb
     draw = random.Random(5)
     for case in range(CASES):
         size = 1 if case % 10 == 0 else draw.randint(2, 6)
-        gold = [References(texts(draw, draw.randint(1, 3))) for _ in range(size)]
+        gold = [ReferenceTexts(texts(draw, draw.randint(1, 3))) for _ in range(size)]
         answers = texts(draw, size)
         for name, theirs in {
             "rouge_1": "rouge1",
@@ -389,10 +397,10 @@ def plain_f(scorer, reference, answer):
 def test_short_answers_are_measured_as_squad_does():
     built = metrics("text", "", '"exact_match", "token_f1"')
     gold = [
-        References(["The cat", "a dog"]),
-        References(["42"]),
-        References(["an"]),
-        References(["x y"]),
+        ReferenceTexts(["The cat", "a dog"]),
+        ReferenceTexts(["42"]),
+        ReferenceTexts(["an"]),
+        ReferenceTexts(["x y"]),
     ]
     answers = ["cat!", "42 apples", "the", None]
     assert value(built["exact_match"], gold, answers) == 50
@@ -402,7 +410,7 @@ def test_short_answers_are_measured_as_squad_does():
 
 
 def spans(text, *own):
-    found = Spans(own)
+    found = SpansOfAnswer(own)
     found.text = text
     return found
 
@@ -421,7 +429,7 @@ def test_spans_are_matched_as_semeval_2013_does():
     text = "one two three four five six"
     gold = [spans(text, (0, 3, "A"), (4, 7, "A"), (8, 13, "B"), (14, 18, "A"))]
     # Right; the bounds alone; overlapping with the label; nothing of the last; and one beside all.
-    answers = [Spans([(0, 3, "A"), (4, 7, "B"), (8, 11, "B"), (24, 27, "A")])]
+    answers = [SpansOfAnswer([(0, 3, "A"), (4, 7, "B"), (8, 11, "B"), (24, 27, "A")])]
     found = {name: value(metric, gold, answers) for name, metric in built.items()}
     credit = {"strict": 1, "exact": 2, "partial": 2.5, "type": 2}
     for scheme, own in credit.items():
@@ -433,23 +441,25 @@ def test_spans_are_matched_as_semeval_2013_does():
     assert found["token_f1"] == pytest.approx(2 * 2 / 8)
     assert found["iou"] == pytest.approx(2 * 2 / 8)
     assert value(built["strict_recall"], gold, [None]) == 0
-    assert value(built["iou"], [spans(text)], [Spans()]) == 0
+    assert value(built["iou"], [spans(text)], [SpansOfAnswer()]) == 0
     # Of an instance that does not count nothing is counted.
     assert (
         value(
-            built["strict_precision"], [None, *gold], [Spans([(0, 3, "A")]), *answers]
+            built["strict_precision"],
+            [None, *gold],
+            [SpansOfAnswer([(0, 3, "A")]), *answers],
         )
         == 1 / 4
     )
     # A third of the union is too little, whichever of the two begins first.
     for first, second in (((0, 4, "A"), (2, 6, "A")), ((2, 6, "A"), (0, 4, "A"))):
-        assert value(built["iou"], [spans(text, first)], [Spans([second])]) == 0
+        assert value(built["iou"], [spans(text, first)], [SpansOfAnswer([second])]) == 0
     # Two that share enough with one are matched once.
     assert (
         value(
             built["iou"],
             [spans(text, (0, 10, "A"), (5, 15, "A"))],
-            [Spans([(0, 15, "A")])],
+            [SpansOfAnswer([(0, 15, "A")])],
         )
         == 2 / 3
     )
@@ -466,7 +476,7 @@ def test_spans_are_matched_as_semeval_2013_does():
 def test_under_type_the_closest_bounds_go_first(wanted, given):
     metric = metrics("spans", 'labels = ["A"]', '"type_recall"')["type_recall"]
     gold, answer = ([(*bounds, "A") for bounds in side] for side in (wanted, given))
-    assert value(metric, [spans("", *gold)], [Spans(answer)]) == 1
+    assert value(metric, [spans("", *gold)], [SpansOfAnswer(answer)]) == 1
 
 
 @pytest.mark.mass
@@ -532,18 +542,20 @@ def test_claims_with_one_label_are_scored_as_fevers_own_program_does():
     cases = json.loads((Path(__file__).parent / "fever.json").read_text())
     for case in cases:
         gold = [
-            Verdict(label, tuple(map(frozenset, sets)))
+            VerdictWithEvidence(label, tuple(map(frozenset, sets)))
             for label, sets, _, _ in case["claims"]
         ]
         answers = [
-            label and Verdict(label, tuple(given))
+            label and VerdictWithEvidence(label, tuple(given))
             for _, _, label, given in case["claims"]
         ]
         assert {
             name: value(built[name], gold, answers) for name in names
         } == pytest.approx(case["numbers"])
     assert len(cases) == 20
-    assert math.isnan(value(built["evidence_recall"], [Verdict("N", ())], [None]))
+    assert math.isnan(
+        value(built["evidence_recall"], [VerdictWithEvidence("N", ())], [None])
+    )
 
 
 def test_the_table_in_the_docs_has_every_measure_of_every_form_once(root):
@@ -555,7 +567,7 @@ def test_the_table_in_the_docs_has_every_measure_of_every_form_once(root):
         found.setdefault(row[1].strip(), []).extend(re.findall(r"`(\w+)`", row[2]))
     del found["---"]
     assert {form: sorted(names) for form, names in found.items()} == {
-        form: sorted(measures) for form, measures in CATALOGUE.items()
+        form: sorted(measures) for form, measures in MEASURES_BY_FORM.items()
     }
 
 
@@ -566,7 +578,7 @@ def test_differences_of_rank_correlations_have_the_interval_of_their_jackknife()
 
     def rows(answers, number):
         stats = metric.instance_stats(gold[:number].tolist(), answers[:number].tolist())
-        return unit_rows(metric, stats, np.arange(number))
+        return build_unit_rows(metric, stats, np.arange(number))
 
     near, far = gold + 0.3 * near, gold + 2 * far
 
@@ -578,25 +590,36 @@ def test_differences_of_rank_correlations_have_the_interval_of_their_jackknife()
 
     left_out = np.array([difference(np.arange(12) != unit) for unit in range(12)])
     error = math.sqrt(((left_out - left_out.mean()) ** 2).sum() * 11 / 12)
-    pair = Paired(metric, rows(near, 12), rows(far, 12))
-    assert difference_error(pair) == pytest.approx(error)
-    ends = jackknife.difference_bounds(
+    pair = PairedRuns(metric, rows(near, 12), rows(far, 12))
+    assert compute_difference_error(pair) == pytest.approx(error)
+    ends = jackknife.compute_difference_bounds(
         difference(np.arange(12) >= 0), np.asarray(error), 12.0, (-1.0, 1.0)
     )
-    assert difference_interval(pair) == pytest.approx(tuple(float(end) for end in ends))
-    assert difference_interval(Paired(metric, rows(near, 4), rows(far, 4))) is None
-    assert difference_interval(Paired(metric, rows(near, 5), rows(far, 5))) is not None
-    same = Paired(metric, rows(near, 12), rows(near, 12))
-    assert (difference_error(same), difference_interval(same)) == (0.0, None)
+    assert compute_difference_interval(pair) == pytest.approx(
+        tuple(float(end) for end in ends)
+    )
+    assert (
+        compute_difference_interval(PairedRuns(metric, rows(near, 4), rows(far, 4)))
+        is None
+    )
+    assert (
+        compute_difference_interval(PairedRuns(metric, rows(near, 5), rows(far, 5)))
+        is not None
+    )
+    same = PairedRuns(metric, rows(near, 12), rows(near, 12))
+    assert (compute_difference_error(same), compute_difference_interval(same)) == (
+        0.0,
+        None,
+    )
     # With more units than are tried exactly, runs as far apart as can be have 1 of all and one more.
     gold = np.arange(40.0)
     best, worst = (
         metric.instance_stats(gold.tolist(), own.tolist()) for own in (gold, -gold)
     )
-    far_apart = Paired(
-        metric, *(unit_rows(metric, own, np.arange(40)) for own in (best, worst))
+    far_apart = PairedRuns(
+        metric, *(build_unit_rows(metric, own, np.arange(40)) for own in (best, worst))
     )
-    [found] = randomisation_tests([far_apart], trials=99, seed=1)
+    [found] = run_randomisation_tests([far_apart], trials=99, seed=1)
     assert (found.p, found.trials) == (0.01, 99)
 
 

@@ -9,27 +9,27 @@ from django.core.management import CommandError, call_command
 
 from citeboard.core import audit, confinement
 from scoring.__main__ import main
-from scoring.metrics.official import OfficialMeasure, written_files
+from scoring.metrics.official import OfficialMeasure, format_program_inputs
 from scoring.models import Score
 from scoring.results.board.verdict import (
     RankedSystem,
     UntestedReason,
-    verdict_on_systems,
+    decide_verdict_on_systems,
 )
 from tasks.models import Job, MeasuresFile, Phase, Season, Submission
 from tasks.seasons.own_measures import decide_measures, store_uploaded_program
 from tasks.types.declared import official_program, own_measures
-from tasks.types.declared.folder import folder_files, read_declaration
+from tasks.types.declared.folder import read_declaration, read_texts_of_folder
 from tasks.types.declared.official_program import (
-    MAX_CODE,
-    Layout,
-    is_program,
-    program_of,
-    read_program,
-    warnings_of,
-    written_program,
+    MAX_PYTHON_CHARACTERS,
+    ProgramInputLayout,
+    format_program_json,
+    is_program_json,
+    list_missing_resource_warnings,
+    parse_program_json,
+    validate_program_json,
 )
-from tasks.types.declared.own_measures import not_here
+from tasks.types.declared.own_measures import refuse_to_compute_measure
 from tests.declared.test_site import copied, folder, worked_off  # noqa: F401  (a fixture)
 from tests.factories import make_user
 from tests.scoring import boards
@@ -87,7 +87,9 @@ def with_program(season, score=SCORE, command=COMMAND, toml=DECLARED):
                 f'min_class_size = 1\nrules = ["{RULES}", "corrected"]',
             )
         )
-    (place / "program.json").write_text(written_program(command, {"score.py": score}))
+    (place / "program.json").write_text(
+        format_program_json(command, {"score.py": score})
+    )
     return season
 
 
@@ -98,9 +100,9 @@ def official(folder):  # noqa: F811
 
 @pytest.fixture(autouse=True)
 def as_before():
-    before = own_measures.Chosen.compute
+    before = own_measures.MeasureComputation.compute
     yield
-    own_measures.use(before)
+    own_measures.set_measure_computation(before)
 
 
 def worked_off_with(official, *, baselines: bool = False) -> dict[str, Job]:
@@ -141,7 +143,7 @@ def test_its_numbers_rank_without_interval_or_test_beside_ours(official, client)
 
 def test_the_verdict_of_a_board_that_the_program_ranks_says_so():
     rows = [RankedSystem(submission=one, system=f"System {one}") for one in (1, 2)]
-    verdict = verdict_on_systems(rows, untested=UntestedReason.PROGRAM)
+    verdict = decide_verdict_on_systems(rows, untested=UntestedReason.PROGRAM)
     assert verdict is not None
     assert verdict.text == (
         "System 1 has the best value of 2 ranked systems. "
@@ -160,7 +162,7 @@ def test_an_archive_has_the_program_which_verify_runs_with_leave_alone(
     call_command("export_season", "field", *options)
     [program] = archive.rglob("program.json")
     assert "accuracy_score" in program.read_text()
-    own_measures.use(not_here)
+    own_measures.set_measure_computation(refuse_to_compute_measure)
     main(["verify", str(archive)])
     assert "--trust-measures" in capsys.readouterr().out
     assert main(["verify", str(archive), "--trust-measures", "--json"]) == 0
@@ -202,7 +204,7 @@ def test_a_site_without_the_sandbox_stores_the_program_and_says_so(
 ):
     setattr(settings, setting, value)
     jobs = worked_off_with(official)
-    assert MeasuresFile.objects.get().is_program
+    assert MeasuresFile.objects.get().is_official_program
     assert (jobs["corrected"].state, jobs[RULES].state) == ("done", "waiting")
     assert words in jobs[RULES].reason
 
@@ -230,7 +232,7 @@ def test_a_program_that_fails_is_told_to_organisers_without_its_words(official, 
     jobs = worked_off_with(with_program(official, score=evil))
     assert jobs["corrected"].state == "done"
     assert jobs[RULES].state == "failed"
-    told = [entry.text for entry in audit.history_of_place(Season.objects.get())]
+    told = [entry.text for entry in audit.find_history_of_place(Season.objects.get())]
     assert any("the official program ended in ValueError" in one for one in told)
     said = f"{told} {caplog.text} {jobs[RULES].reason}"
     assert "background" not in said
@@ -272,8 +274,10 @@ def test_what_a_program_does_not_get_here_is_reported_before_it_runs():
         "import no_such_package, subprocess, os, requests\nfrom helper import x\n"
         "os.system('ls')\nmodel.to('cuda')\n"
     )
-    text = written_program("python3 score.py", {"score.py": source, "helper.py": "x=1"})
-    assert warnings_of(program_of(text)) == [
+    text = format_program_json(
+        "python3 score.py", {"score.py": source, "helper.py": "x=1"}
+    )
+    assert list_missing_resource_warnings(parse_program_json(text)) == [
         "no_such_package is imported and not installed here",
         "it uses subprocess, os.system, and may start no other program",
         "it imports requests, and reaches no network",
@@ -285,33 +289,36 @@ def test_what_a_program_does_not_get_here_is_reported_before_it_runs():
     ("files", "words"),
     [
         ({"lib": "", "lib/data.txt": ""}, "“lib” is a file and a folder"),
-        ({"more.py": "x = 1\n" * (MAX_CODE // 6)}, "more than 512 KB of Python"),
+        (
+            {"more.py": "x = 1\n" * (MAX_PYTHON_CHARACTERS // 6)},
+            "more than 512 KB of Python",
+        ),
     ],
 )
 def test_files_that_no_folder_can_have_and_too_much_code_are_refused(files, words):
     faults = []
-    text = written_program("python3 score.py", {"score.py": SCORE, **files})
-    assert read_program(text, "program.json", faults) is None
+    text = format_program_json("python3 score.py", {"score.py": SCORE, **files})
+    assert validate_program_json(text, "program.json", faults) is None
     assert [fault.message for fault in faults] == [words]
-    assert not is_program(text)
+    assert not is_program_json(text)
 
 
 def test_a_program_that_imports_the_main_module_is_read():
-    text = written_program("python3 score.py", {"score.py": "import __main__\n"})
-    assert warnings_of(program_of(text)) == []
+    text = format_program_json("python3 score.py", {"score.py": "import __main__\n"})
+    assert list_missing_resource_warnings(parse_program_json(text)) == []
 
 
 def test_pages_that_name_a_program_parse_none_of_its_code(monkeypatch):
-    text = written_program("python3 score.py", {"score.py": SCORE})
+    text = format_program_json("python3 score.py", {"score.py": SCORE})
     monkeypatch.setattr("ast.parse", None)
-    assert MeasuresFile(text=text).is_program
-    assert not MeasuresFile(text='{"command": 1, "files": {}}').is_program
+    assert MeasuresFile(text=text).is_official_program
+    assert not MeasuresFile(text='{"command": 1, "files": {}}').is_official_program
 
 
 def test_a_stored_declaration_is_read_without_parsing_its_program(
     official, monkeypatch
 ):
-    files = folder_files(official / "types" / "citation-intent")
+    files = read_texts_of_folder(official / "types" / "citation-intent")
     monkeypatch.setattr("ast.parse", None)
     assert read_declaration(files, parses_program=False).declared.program_rules
     with pytest.raises(TypeError):
@@ -324,9 +331,9 @@ def test_staff_see_what_a_waiting_program_lacks_and_a_confined_process_reads_it(
 ):
     client.force_login(make_user(is_staff=True))
     source = "import no_such_package, subprocess\n"
-    text = written_program("python3 score.py", {"score.py": source})
+    text = format_program_json("python3 score.py", {"score.py": source})
     store_uploaded_program(text, by=make_user())
-    monkeypatch.setattr(official_program, "warnings_of", None)
+    monkeypatch.setattr(official_program, "list_missing_resource_warnings", None)
     page = text_of(client.get("/operate/measures/"))
     assert "no_such_package is imported and not installed here" in page
     assert "it uses subprocess, and may start no other program" in page
@@ -339,7 +346,7 @@ def test_staff_see_what_a_waiting_program_lacks_and_a_confined_process_reads_it(
 @pytest.mark.django_db
 def test_staff_are_told_of_a_program_that_is_too_large_to_be_read(client, monkeypatch):
     client.force_login(make_user(is_staff=True))
-    text = written_program("python3 score.py", {"score.py": "import json, re\n"})
+    text = format_program_json("python3 score.py", {"score.py": "import json, re\n"})
     store_uploaded_program(text, by=make_user())
 
     def refuse(*_args, **_kwargs):
@@ -351,8 +358,10 @@ def test_staff_are_told_of_a_program_that_is_too_large_to_be_read(client, monkey
 
 
 def test_a_label_of_thousands_of_digits_has_no_place_in_a_vector():
-    layout = Layout(gold="g.txt", answers="a.txt", columns=("acc",), width=3)
-    files = written_files(layout, ["1", "2"], ["9" * 5000, "3"])
+    layout = ProgramInputLayout(
+        gold="g.txt", answers="a.txt", columns=("acc",), width=3
+    )
+    files = format_program_inputs(layout, ["1", "2"], ["9" * 5000, "3"])
     assert files == (b"1 0 0\n0 1 0\n", b"0 0 0\n0 0 1\n")
 
 
@@ -384,12 +393,17 @@ def test_gold_and_answers_reach_the_program_in_its_own_layout(
     layout, gold, answers, expected
 ):
     facts = {"gold": "g", "answers": "a", "columns": ("acc",)}
-    assert written_files(Layout(**facts, **layout), gold, answers) == expected
+    assert (
+        format_program_inputs(ProgramInputLayout(**facts, **layout), gold, answers)
+        == expected
+    )
 
 
 def test_a_part_of_the_split_and_a_class_have_no_number_of_the_program():
-    text = written_program(COMMAND, {"score.py": SCORE})
-    layout = Layout(gold="g", answers="a", columns=("acc",)).as_values()
+    text = format_program_json(COMMAND, {"score.py": SCORE})
+    layout = ProgramInputLayout(
+        gold="g", answers="a", columns=("acc",)
+    ).to_json_values()
     metric = OfficialMeasure(
         "official_acc", RULES, text=text, layout=layout, column="acc"
     )

@@ -18,8 +18,8 @@ from tasks.seasons.own_measures import (
     store_uploaded_measures,
 )
 from tasks.types.declared import own_measures
-from tasks.types.declared.own_measures import not_here
-from tasks.types.files import READING_VERSION
+from tasks.types.declared.own_measures import refuse_to_compute_measure
+from tasks.types.files import CURRENT_PARSING_RULES_VERSION
 from tests.declared.folders import EXAMPLES
 from tests.declared.test_site import copied, folder, worked_off  # noqa: F401  (a fixture)
 from tests.factories import make_season, make_user
@@ -116,7 +116,7 @@ def test_its_numbers_have_intervals_tests_and_classes_like_those_of_others_and_a
         task = phase.task.task_type.declared.digest[:12]
         assert f"|task:{task}|" in ours.signature
     parts = scores["Right"].signature.split("|gold:")[1].split("|")
-    assert parts[1:3] == [f"reading:{READING_VERSION}", "v:2"]
+    assert parts[1:3] == [f"reading:{CURRENT_PARSING_RULES_VERSION}", "v:2"]
     table = client.get(boards.address("classes-json", phase)).json()["tables"]
     assert any(one["metric"] == "Right" and one["classes"] for one in table)
     pair = {"a": runs["Ours"].pk, "b": runs["majority"].pk}
@@ -130,7 +130,7 @@ def test_its_numbers_have_intervals_tests_and_classes_like_those_of_others_and_a
     call_command(
         "export_season", "field", "--out", str(archive), "--archive", "--with-gold"
     )
-    own_measures.use(not_here)
+    own_measures.set_measure_computation(refuse_to_compute_measure)
     main(["verify", str(archive)])
     assert "--trust-measures" in capsys.readouterr().out
     assert main(["verify", str(archive), "--trust-measures", "--json"]) == 0
@@ -140,9 +140,9 @@ def test_its_numbers_have_intervals_tests_and_classes_like_those_of_others_and_a
 
 @pytest.fixture(autouse=True)
 def as_before():
-    before = own_measures.Chosen.compute
+    before = own_measures.MeasureComputation.compute
     yield
-    own_measures.use(before)
+    own_measures.set_measure_computation(before)
 
 
 def one_run(own) -> tuple[Submission, str]:
@@ -152,7 +152,7 @@ def one_run(own) -> tuple[Submission, str]:
     season = Season.objects.get(slug="field")
     told = [
         entry.text
-        for entry in audit.history_of_place(season)
+        for entry in audit.find_history_of_place(season)
         if entry.action == "measures-failed"
     ]
     return Submission.objects.get(), " ".join(told)
@@ -233,7 +233,7 @@ def test_who_may_bring_one_is_the_sites_choice_and_an_approval_is_of_that_very_t
     store_uploaded_measures(MEASURES, by=organiser, season=season)
     with pytest.raises(MeasuresRefused):
         store_uploaded_measures(f"{MEASURES}\n", by=organiser, season=season)
-    told = [entry.text for entry in audit.history_of_place(season).order_by("pk")]
+    told = [entry.text for entry in audit.find_history_of_place(season).order_by("pk")]
     assert [words.partition(" ")[0] for words in told] == [
         "brought",
         "approved",
@@ -266,7 +266,7 @@ def test_runs_wait_while_an_approval_is_withdrawn(own):
 
 
 def test_offline_a_file_is_run_where_its_reader_says_so(tmp_path, capsys):
-    own_measures.use(not_here)
+    own_measures.set_measure_computation(refuse_to_compute_measure)
     copied(EXAMPLES / "citation-intent", tmp_path)
     toml = tmp_path / "task.toml"
     toml.write_text(toml.read_text().replace('"accuracy",', '"accuracy", "Right",'))

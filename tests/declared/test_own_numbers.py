@@ -3,8 +3,17 @@
 import numpy as np
 import pytest
 
-from scoring.metrics.own import Call, OwnMeasure, OwnWeightedMeasure, answered, trusted
-from tasks.types.declared.own_measures import MeasureFailed, measure_warnings
+from scoring.metrics.own import (
+    MeasureCall,
+    OwnMeasure,
+    OwnWeightedMeasure,
+    read_sandboxed_values,
+    trust_measures_code,
+)
+from tasks.types.declared.own_measures import (
+    MeasureFailed,
+    make_missing_carriers_warnings,
+)
 
 TEXT = """import numpy as np
 
@@ -53,14 +62,14 @@ def measure(
 
 
 def told(call) -> str:
-    with trusted(), pytest.raises(MeasureFailed) as refused:
+    with trust_measures_code(), pytest.raises(MeasureFailed) as refused:
         call()
     [problem] = refused.value.problems
     return f"{problem.line}: {problem.message}; {problem.expected}"
 
 
 def test_its_numbers_are_those_of_the_class_and_undefined_ones_stay_so():
-    with trusted():
+    with trust_measures_code():
         assert measure().instance_stats("ab", "ac").tolist() == [[1, 1], [0, 1]]
         assert measure(add=1).instance_stats("ab", "ac").tolist() == [[2, 2], [1, 2]]
         found = measure().aggregate(np.array([[1.0, 2.0], [0.0, 0.0]]))
@@ -72,7 +81,7 @@ def test_its_numbers_are_those_of_the_class_and_undefined_ones_stay_so():
 
 def test_one_of_rows_gives_a_value_for_each_weighting():
     weighed = measure(called="Weighed", kind=OwnWeightedMeasure)
-    with trusted():
+    with trust_measures_code():
         assert weighed.value(np.ones((3, 2)), np.ones((4, 3))).tolist() == [3] * 4
         assert weighed.total(np.ones((3, 3))) == 3
 
@@ -80,9 +89,9 @@ def test_one_of_rows_gives_a_value_for_each_weighting():
 def test_carriers_of_its_own_decide_how_many_units_there_are():
     weighed = measure(called="Weighed", kind=OwnWeightedMeasure)
     rows = np.array([[unit, unit < 4, 1.0] for unit in range(9)])
-    assert weighed.carried_by_unit(rows).sum() == 9
+    assert weighed.sum_carriers_by_unit(rows).sum() == 9
     weighed.carriers = (0, 1)
-    assert weighed.carried_by_unit(rows).sum(axis=0).tolist() == [4, 9]
+    assert weighed.sum_carriers_by_unit(rows).sum(axis=0).tolist() == [4, 9]
     weighed.carriers = (2,)
     assert told(lambda: weighed.instance_stats("ab", "ab")).endswith(
         "gives 2 columns, and `carriers` names 2; the numbers of columns"
@@ -95,7 +104,7 @@ def test_carriers_of_its_own_decide_how_many_units_there_are():
 )
 def test_who_declares_no_carriers_is_warned(declared, count):
     text = TEXT.replace("(WeightedMetric):", f"(WeightedMetric):\n    {declared}")
-    warnings = measure_warnings(text)
+    warnings = make_missing_carriers_warnings(text)
     assert len(warnings) == count
     assert all("“Weighed” does not declare `carriers`" in own for own in warnings)
 
@@ -148,7 +157,7 @@ def test_rows_are_one_for_each_instance_and_hold_something(rows):
 
 
 def left(said, data: bytes | None, tmp_path) -> str:
-    call = Call(
+    call = MeasureCall(
         text="",
         called="Share",
         name="",
@@ -159,7 +168,7 @@ def left(said, data: bytes | None, tmp_path) -> str:
     )
     if data is not None:
         (tmp_path / "values").write_bytes(data)
-    return told(lambda: answered(call, said, lambda name: tmp_path / name))
+    return told(lambda: read_sandboxed_values(call, said, lambda name: tmp_path / name))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +200,7 @@ def test_of_what_a_process_leaves_nothing_is_believed(said, data, expected, tmp_
 
 def test_numbers_that_a_process_leaves_are_read_in_their_shape(tmp_path):
     (tmp_path / "values").write_bytes(np.arange(2.0).tobytes())
-    call = Call(
+    call = MeasureCall(
         text="",
         called="Share",
         name="",
@@ -201,7 +210,11 @@ def test_numbers_that_a_process_leaves_are_read_in_their_shape(tmp_path):
         arguments=(),
     )
     for shape in ([2], [1, 2], [2, 1]):
-        found = answered(call, {"shape": shape}, lambda name: tmp_path / name)
+        found = read_sandboxed_values(
+            call, {"shape": shape}, lambda name: tmp_path / name
+        )
         assert (list(found.shape), found.ravel().tolist()) == (shape, [0, 1])
     (tmp_path / "values").write_bytes(b"")
-    assert answered(call, {"shape": [0]}, lambda name: tmp_path / name).shape == (0,)
+    assert read_sandboxed_values(
+        call, {"shape": [0]}, lambda name: tmp_path / name
+    ).shape == (0,)

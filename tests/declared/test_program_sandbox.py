@@ -7,14 +7,14 @@ import pytest
 
 from citeboard.core.confined.limits import ResourceLimits
 from citeboard.core.confinement import is_fully_confined
-from scoring.metrics.official import ProgramCall, ProgramFailed, run_unconfined
+from scoring.metrics.official import ProgramCall, ProgramFailed, run_program_unconfined
 from scoring.worker.program_sandbox import (
-    OPEN_FILES,
-    limits_of_program,
-    program_pool,
+    MAX_OPEN_FILES,
+    build_limits_of_program,
+    build_program_pool,
     run_program_twice,
 )
-from tasks.types.declared.official_program import written_program
+from tasks.types.declared.official_program import format_program_json
 
 ROOT = Path(__file__).parents[2]
 SECRET = "the gold of another run"
@@ -65,7 +65,7 @@ FILLING = {
 def called(source: str, *, text: str = "") -> ProgramCall:
     files = {"score.py": source}
     return ProgramCall(
-        text=text or written_program("python3 score.py", files),
+        text=text or format_program_json("python3 score.py", files),
         columns=("acc",),
         gold=("g.txt", b"hush\n"),
         answers=("a.txt", b"hush\n"),
@@ -81,14 +81,14 @@ def pool(tmp_path_factory):
     other.mkdir()
     (other / "gold").write_text(SECRET)
     text = called("pass").text
-    pool = program_pool(text, root=ROOT, work_folder=folder)
+    pool = build_program_pool(text, root=ROOT, work_folder=folder)
     yield pool
     pool.close()
 
 
 def limits(**changed: float):
     facts = {"cpu_seconds": 4, "wall_seconds": 120.0, "memory_mb": 1024, "file_mb": 64}
-    return limits_of_program(ResourceLimits(**{**facts, **changed}))
+    return build_limits_of_program(ResourceLimits(**{**facts, **changed}))
 
 
 def run(pool, source: str, **changed: float) -> float:
@@ -145,7 +145,7 @@ def test_a_program_may_read_its_own_limits(pool):
         "value = r.getrlimit(r.RLIMIT_NOFILE)[0] + r.prlimit(0, r.RLIMIT_NOFILE)[0]\n"
         "open('/app/output/scores.json', 'w').write('{\"acc\": %d}' % value)"
     )
-    assert run(pool, source) == 2 * OPEN_FILES
+    assert run(pool, source) == 2 * MAX_OPEN_FILES
 
 
 def test_a_program_reads_no_gold_of_others_nor_code_nor_environment_of_the_site(
@@ -225,9 +225,9 @@ def test_commands_and_folders_of_both_platforms_work_here_and_offline(
     pool, command, source
 ):
     files = {"score.py": source, "helper.py": "value = 0.5"}
-    call = called("", text=written_program(command, files))
+    call = called("", text=format_program_json(command, files))
     assert run_program_twice(pool, limits(), call).tolist() == [0.5]
-    assert run_unconfined(call).tolist() == [0.5]
+    assert run_program_unconfined(call).tolist() == [0.5]
 
 
 def test_a_program_has_the_packages_of_the_site(pool):
@@ -235,7 +235,9 @@ def test_a_program_has_the_packages_of_the_site(pool):
         "import numpy as np\nfrom scipy.stats import rankdata\nimport json\n"
         "json.dump({'acc': float(np.mean(rankdata([3, 1])))}, open('/app/output/scores.json', 'w'))"
     )
-    own = program_pool(call.text, root=ROOT, work_folder=pool._folder / "packages")
+    own = build_program_pool(
+        call.text, root=ROOT, work_folder=pool._folder / "packages"
+    )
     try:
         assert run_program_twice(own, limits(), call).tolist() == [1.5]
     finally:
@@ -252,9 +254,9 @@ def test_a_module_named_like_a_package_of_the_site_is_that_of_the_program(pool, 
         "    text = '{\"acc\": %s}' % value\n"
         "    open('/app/output/scores.json', 'w').write(text)",
     }
-    call = called("", text=written_program("python3 score.py", files))
+    call = called("", text=format_program_json("python3 score.py", files))
     assert run_program_twice(pool, limits(), call).tolist() == [0.5]
-    assert run_unconfined(call).tolist() == [0.5]
+    assert run_program_unconfined(call).tolist() == [0.5]
 
 
 @pytest.mark.parametrize(

@@ -10,15 +10,15 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import InputRefused, task_type
-from tasks.types.declared.proposals import _propose_file_format, look
-from tasks.types.declared.recognised import guess_id
-from tasks.types.files import InputFile, open_input
+from tasks.types.declared.proposals import _propose_file_format, propose_declaration
+from tasks.types.declared.recognised import guess_id_settings
+from tasks.types.files import InputFile, open_input_files
 from tests.declared.folders import lines, shared
 from tests.declared.standing_proposals import BLOCKS, FILE, block
 
 
 def proposed(form: str, path) -> dict:
-    task = look(form, "task", "Task", open_input(path)).task
+    task = propose_declaration(form, "task", "Task", open_input_files(path)).task
     return {"unit": "", "dimensions": [], **task}
 
 
@@ -176,7 +176,7 @@ def labelled(count: int, **values) -> dict:
         own["label"] = values["label"](place) if "label" in values else "ab"[place % 2]
         rows.append({name: value for name, value in own.items() if value is not None})
     content = lines(rows).encode()
-    return look(
+    return propose_declaration(
         "labels",
         "t",
         "T",
@@ -265,7 +265,7 @@ def test_up_to_eight_labels_have_a_measure_each(count):
 
 def test_an_id_that_occurs_again_is_told_with_how_often():
     rows = [{"paper_id": f"p{min(place, 18)}", "label": "x"} for place in range(20)]
-    found, guess = guess_id("labels", rows, "label")
+    found, guess = guess_id_settings("labels", rows, "label")
     assert found == {"id": "paper_id"}
     assert guess.reason.endswith("; 1 of its values stand in several rows")
 
@@ -276,7 +276,7 @@ def test_an_id_that_occurs_again_is_told_with_how_often():
 def test_six_other_ids_are_named_and_of_more_their_number(others, end):
     names = ["id", *(f"{letter}_id" for letter in others)]
     rows = [dict.fromkeys(names, f"x{place}") for place in range(4)]
-    _, guess = guess_id("labels", rows, "label")
+    _, guess = guess_id_settings("labels", rows, "label")
     assert guess.reason.endswith(end)
 
 
@@ -296,7 +296,7 @@ def test_a_text_that_names_most_answers_is_not_shown(named, is_shown):
         for name, own in (("gold.jsonl", rows), ("pool.jsonl", pool))
     ]
     assert (
-        "text" in look("ranking", "t", "T", files).task["gold"]["shown"]
+        "text" in propose_declaration("ranking", "t", "T", files).task["gold"]["shown"]
     ) is is_shown
 
 

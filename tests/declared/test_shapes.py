@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from scoring.__main__ import main
-from scoring.offline.evaluate import Resampling, evaluate
+from scoring.offline.evaluate import IntervalSettings, evaluate_pairs
 from scoring.offline.proposing import propose
 from tasks.types import InputRefused
 from tasks.types.declared.folder import read_declaration
-from tasks.types.declared.proposals import look
-from tasks.types.files import InputFile, open_input
-from tasks.types.problems import fatal
+from tasks.types.declared.proposals import propose_declaration
+from tasks.types.files import InputFile, open_input_files
+from tasks.types.problems import select_fatal_problems
 from tasks.types.runs import read_run
 from tests.declared import shapes_of_tasks as shapes
 from tests.declared.folders import lines
@@ -41,7 +41,9 @@ class Made:
         assert self.told["problems"] == []
         self.files = self.told["files"]
         self.type = read_declaration(self.files)
-        self.gold = self.type.gold_of(open_input(tmp_path / "upload", shown=name), {})
+        self.gold = self.type.gold_of(
+            open_input_files(tmp_path / "upload", shown=name), {}
+        )
 
     @property
     def guesses(self) -> dict[str, dict[str, str]]:
@@ -52,16 +54,16 @@ class Made:
 
         file = InputFile(name, name, lambda: BytesIO(run))
         answers, problems = read_run(self.type, [file], self.gold.index, {})
-        assert not fatal(problems)
-        rules = self.type.default_rules
+        assert not select_fatal_problems(problems)
+        rules = self.type.default_rule_set
         pairs = self.type.pair(self.gold, answers, rules, {})
-        found = evaluate(
+        found = evaluate_pairs(
             self.type,
             pairs,
             rules=rules,
             options={},
             gold=self.gold.digest,
-            resampling=Resampling(),
+            resampling=IntervalSettings(),
         )
         return {name: own.value for name, own in found.metrics.items()}
 
@@ -132,7 +134,7 @@ def test_several_labels_as_vectors_columns_and_lists_score_as_scikit_learn_does(
     gold = task.told["task"]["gold"]
     assert {key: gold.get(key) for key in keys} == keys
     assert gold["shown"] == ["text"]
-    pairs = task.type.pair(task.gold, {}, task.type.default_rules, {})
+    pairs = task.type.pair(task.gold, {}, task.type.default_rule_set, {})
     [by_label] = pairs.features.values()
     assert {label for labels in by_label for label in labels} == set(
         task.told["task"]["answer"]["labels"]
@@ -188,7 +190,9 @@ def test_separators_are_told_from_labels_of_several_words(sign):
 def proposed(form, content, name="gold.jsonl"):
     from io import BytesIO
 
-    return look(form, "t", "T", [InputFile(name, name, lambda: BytesIO(content))]).task
+    return propose_declaration(
+        form, "t", "T", [InputFile(name, name, lambda: BytesIO(content))]
+    ).task
 
 
 @pytest.mark.parametrize(
@@ -287,7 +291,9 @@ def test_candidates_are_shown_only_when_they_are_chosen_and_records_name_the_ans
     found = task.scores(lines(run).encode())
     assert found["map"] == pytest.approx(math.fsum(precisions) / len(precisions))
     inputs = dict(
-        task.type.public_files(open_input(tmp_path / "upload", shown="gold.json"), {})
+        task.type.public_files(
+            open_input_files(tmp_path / "upload", shown="gold.json"), {}
+        )
     )
     assert b"refs_trace" not in inputs["inputs.jsonl"]
 
@@ -310,7 +316,9 @@ def test_rows_without_ids_are_numbered_and_their_order_is_part_of_the_gold(
     )
     again = json.dumps(rows[1:] + rows[:1]).encode()
     (tmp_path / "upload").write_bytes(again)
-    other = task.type.gold_of(open_input(tmp_path / "upload", shown="gold.json"), {})
+    other = task.type.gold_of(
+        open_input_files(tmp_path / "upload", shown="gold.json"), {}
+    )
     assert other.digest != task.gold.digest
 
 
@@ -368,7 +376,9 @@ def test_qrels_with_a_file_of_queries_are_a_ranking(tmp_path, made):
     found = task.scores(lines(sent).encode())
     assert found["ndcg@10"] == pytest.approx(math.fsum(values) / len(values))
     inputs = dict(
-        task.type.public_files(open_input(tmp_path / "upload", shown="gold.zip"), {})
+        task.type.public_files(
+            open_input_files(tmp_path / "upload", shown="gold.zip"), {}
+        )
     )
     first = json.loads(inputs["inputs.jsonl"].splitlines()[0])
     assert (first["id"], first.keys()) == ("q0", {"id", "query"})
@@ -494,7 +504,7 @@ def test_an_id_that_stands_twice_is_still_the_id_so_that_its_lines_are_named(tmp
     ]
     path = tmp_path / "gold.jsonl"
     path.write_text(lines(rows))
-    found = look("labels", "t", "T", open_input(path))
+    found = propose_declaration("labels", "t", "T", open_input_files(path))
     assert (found.task["gold"]["id"], found.guesses[0].confidence) == ("id", "unsure")
 
 

@@ -10,16 +10,16 @@ from dataclasses import replace
 import pytest
 
 from scoring.__main__ import main
-from scoring.metrics import metrics_by, metrics_of
-from scoring.offline.marking import with_marks
-from scoring.offline.proposing import folder_of
+from scoring.metrics import build_metrics, select_metrics_for_dimension
+from scoring.offline.marking import iterate_instances_with_marks
+from scoring.offline.proposing import propose_folder
 from scoring.results.comparison import drawing
 from tasks.types import InputRefused
 from tasks.types.declared.folder import read_declaration
-from tasks.types.files import open_input
-from tasks.types.forms.bio import read_sentences
-from tasks.types.problems import Problems
-from tasks.types.trivial import form_of
+from tasks.types.files import open_input_files
+from tasks.types.forms.bio import read_bio_sentences
+from tasks.types.problems import ProblemList
+from tasks.types.trivial import get_instance_task
 from tests.declared.folders import write
 from tests.mass import IS_FULL
 
@@ -99,7 +99,7 @@ def sentences(text):
 def measured(gold, run, *, repair):
     """By name each measure, and by name and type each measure of a type."""
     kind = KINDS[repair]
-    form = form_of(kind)
+    form = get_instance_task(kind)
 
     def never(message, expected):
         raise AssertionError(message)
@@ -111,9 +111,9 @@ def measured(gold, run, *, repair):
         ]
         for side in (gold, run)
     ]
-    metrics = metrics_of(kind, "corrected", {})
+    metrics = build_metrics(kind, "corrected", {})
     values = {}
-    for metric in metrics_by(kind, "entity_type", metrics):
+    for metric in select_metrics_for_dimension(kind, "entity_type", metrics):
         sums = metric.instance_stats(*sides).sum(axis=0)
         for label in TYPES:
             values[metric.name, label] = float(metric.of_label(label).aggregate(sums))
@@ -227,7 +227,7 @@ LISTS = [
 def read(tmp_path, name, text):
     path = tmp_path / name
     path.write_text(text)
-    return open_input(path)
+    return open_input_files(path)
 
 
 def as_lines(rows):
@@ -243,7 +243,7 @@ def told(problems):
 
 
 def test_bio_lines_and_lists_of_tags_are_the_same_gold_and_the_same_run(tmp_path):
-    form = form_of(declaration(files="bio"))
+    form = get_instance_task(declaration(files="bio"))
     split = form.read_gold(read(tmp_path, "gold.bio", BIO), {})
     records = [instance.record for instance in split.content.instances]
     assert [(one["id"], one["document"]) for one in records] == [
@@ -261,7 +261,7 @@ def test_bio_lines_and_lists_of_tags_are_the_same_gold_and_the_same_run(tmp_path
         read(tmp_path, "inputs.jsonl", given["inputs.jsonl"].decode()), {}
     )
     assert inputs == split.index
-    listed = form_of(declaration())
+    listed = get_instance_task(declaration())
     rows = [{key: row[key] for key in ("id", "tokens", "tags")} for row in records]
     again = listed.read_gold(read(tmp_path, "gold.jsonl", as_lines(rows)), {})
     gold = [instance.gold for instance in again.content.instances]
@@ -278,7 +278,7 @@ def test_bio_lines_and_lists_of_tags_are_the_same_gold_and_the_same_run(tmp_path
 
 
 def test_lines_that_are_no_tokens_and_tags_are_named(tmp_path):
-    form = form_of(declaration(files="bio"))
+    form = get_instance_task(declaration(files="bio"))
     bad = BIO.replace("NN B-A", "NN B-a").replace("of\tO", "of")
     with pytest.raises(InputRefused) as refusal:
         form.read_gold(
@@ -318,7 +318,9 @@ def test_gold_of_lists_without_words_or_with_other_tags_is_refused(tmp_path):
         {"id": 5, "tokens": ["a", 1], "tags": ["O", "O"]},
     ]
     with pytest.raises(InputRefused) as refusal:
-        form_of(KINDS[False]).read_gold(read(tmp_path, "g.jsonl", as_lines(rows)), {})
+        get_instance_task(KINDS[False]).read_gold(
+            read(tmp_path, "g.jsonl", as_lines(rows)), {}
+        )
     expected = 'expected a list of texts: ["We", "use"]'
     assert told(refusal.value.problems) == [
         f"1: “tokens” is empty; {expected}",
@@ -403,10 +405,10 @@ def test_gold_tells_of_types_without_entities_and_of_stray_tags(tmp_path, capsys
 def test_a_task_is_proposed_from_bio_lines_and_from_lists(tmp_path, is_iob1):
     text = BIO.replace("B-", "I-") if is_iob1 else BIO
     [bio] = read(tmp_path, "gold.conll", text)
-    files = folder_of("tags", "t", tmp_path / bio.name).files
+    files = propose_folder("tags", "t", tmp_path / bio.name).files
     assert files["sample/gold/gold.bio"].startswith("# id = 1\nWe\tO\n")
     kind = read_declaration(files)
-    form = form_of(kind)
+    form = get_instance_task(kind)
     facts = (form.files, form.labels, form.tokens, form.repair, kind.metrics)
     measures = ("entity_f1", "entity_precision", "entity_recall")
     assert facts == ("bio", ("A", "B"), "tokens", is_iob1, measures)
@@ -416,7 +418,7 @@ def test_a_task_is_proposed_from_bio_lines_and_from_lists(tmp_path, is_iob1):
     ]
     path = tmp_path / "gold.jsonl"
     path.write_text(as_lines(rows))
-    form = form_of(read_declaration(folder_of("tags", "t", path).files))
+    form = get_instance_task(read_declaration(propose_folder("tags", "t", path).files))
     facts = (form.id, form.field, form.tokens, form.shown)
     assert facts == ("sentence", "ner", "words", ("words",))
 
@@ -429,10 +431,10 @@ def test_an_instance_is_drawn_with_its_entities_marked(tmp_path):
     run = read(tmp_path, "run.jsonl", as_lines([{"id": "1", "tags": TAGS_OF_RUN}]))
     answers, _ = kind.read_run(run, split.index, {})
     pairs = kind.pairs_of(split, answers, "corrected", {})
-    metrics = metrics_of(kind, "corrected", {})
+    metrics = build_metrics(kind, "corrected", {})
     every = kind.show_instances(gold, split, pairs, {})
-    [shown] = with_marks(kind, every, metrics, pairs)
-    _given, gold_part, answer = drawing.draw(kind, shown)
+    [shown] = iterate_instances_with_marks(kind, every, metrics, pairs)
+    _given, gold_part, answer = drawing.build_parts_of_whole_instance(kind, shown)
     marked = [
         [
             (piece.text, piece.kind, piece.sign)
@@ -444,14 +446,14 @@ def test_an_instance_is_drawn_with_its_entities_marked(tmp_path):
     both = ("use string kernels", "both", "✓")
     assert marked == [[both, (".", "gold", "–")], [("We", "answer", "✗"), both]]
     assert answer.lines[1].words == "A · at 1–1 · wrong"
-    kinds = drawing.outcomes_of_instance(kind, shown)
+    kinds = drawing.find_outcomes_of_instance(kind, shown)
     assert kinds == {"entity-found", "entity-missed", "entity-wrong"}
-    assert drawing.outcomes_of_instance(kind, replace(shown, marks=())) == set()
+    assert drawing.find_outcomes_of_instance(kind, replace(shown, marks=())) == set()
 
 
 @pytest.mark.parametrize("blank", ["\u00a0", "\x0b"])
 def test_a_line_of_other_white_space_ends_a_sentence(tmp_path, blank):
     [file] = read(tmp_path, "gold.conll", f"We\tO\n{blank}\nuse\tB-M\n")
-    problems = Problems()
-    sentences = [*read_sentences(file, problems, lambda _: None)]
+    problems = ProblemList()
+    sentences = [*read_bio_sentences(file, problems, lambda _: None)]
     assert ([one.tokens for one in sentences], [*problems]) == ([["We"], ["use"]], [])

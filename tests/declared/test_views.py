@@ -13,19 +13,28 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import translation
 
-from scoring.metrics import metrics_of
-from scoring.metrics.own import trusted
-from scoring.offline.evaluate import load_instances, packed_instances
-from scoring.offline.marking import with_marks
-from scoring.offline.sample import shown_sample
-from scoring.results.comparison.drawing import draw, outcomes_of_instance
-from scoring.results.comparison.viewing import InstanceSides, instance_side_parts
+from scoring.metrics import build_metrics
+from scoring.metrics.own import trust_measures_code
+from scoring.offline.evaluate import load_instances, pack_instances
+from scoring.offline.marking import iterate_instances_with_marks
+from scoring.offline.sample import iterate_sample_instances
+from scoring.results.comparison.drawing import (
+    build_parts_of_whole_instance,
+    find_outcomes_of_instance,
+)
+from scoring.results.comparison.viewing import (
+    VisibleInstanceValues,
+    build_instance_parts_with_marks,
+)
 from tasks.models import Phase, Submission, Task
 from tasks.types import InputRefused
-from tasks.types.base import Marks, ShownInstance
+from tasks.types.base import MeasureCredits, ShownInstance
 from tasks.types.declared.folder import read_declaration, read_folder
-from tasks.types.declared.own_measures import Chosen, not_here
-from tasks.types.files import open_input
+from tasks.types.declared.own_measures import (
+    MeasureComputation,
+    refuse_to_compute_measure,
+)
+from tasks.types.files import open_input_files
 from tests.declared.folders import EXAMPLES, lines
 from tests.declared.test_site import copied, folder, worked_off  # noqa: F401  (a fixture)
 from tests.factories import make_user
@@ -81,24 +90,28 @@ def shown_of(tmp_path, kind, gold, run, pool=()):
     for name, rows in files.items():
         (tmp_path / "gold" / name).write_text(lines(rows))
     (tmp_path / "run.jsonl").write_text(lines([run]))
-    options = kind.checked_options({})
-    read = open_input(tmp_path / "gold")
+    options = kind.validate_options({})
+    read = open_input_files(tmp_path / "gold")
     split = kind.gold_of(read, options)
     answers, problems = kind.read_run(
-        open_input(tmp_path / "run.jsonl"), split.index, options
+        open_input_files(tmp_path / "run.jsonl"), split.index, options
     )
     assert not [one for one in problems if one.fatal]
     pairs = kind.pairs_of(split, answers, "corrected", options)
     every = kind.show_instances(read, split, pairs, options)
-    kept = with_marks(kind, every, metrics_of(kind, "corrected", options), pairs)
+    kept = iterate_instances_with_marks(
+        kind, every, build_metrics(kind, "corrected", options), pairs
+    )
     path = tmp_path / "kept.npz"
-    np.savez(path, **packed_instances(kept))
+    np.savez(path, **pack_instances(kept))
     [shown] = load_instances(path).values()
     return shown
 
 
 def given(kind, **fields):
-    [part, *_] = instance_side_parts(kind, InstanceSides(fields=fields))
+    [part, *_] = build_instance_parts_with_marks(
+        kind, VisibleInstanceValues(fields=fields)
+    )
     facts = {line.label: line.text for line in part.facts}
     return part.layout, [(line.label, line.text) for line in part.lines], facts
 
@@ -146,8 +159,9 @@ def test_a_reference_is_drawn_as_one_with_its_further_fields_below():
 def test_a_post_a_passage_and_a_pair_are_drawn_by_the_fields_that_the_view_names():
     view = '[task.view]\nas = "post"\ntext = "t"\nauthor = "by.name"\nfields = []'
     kind = kind_of(shown=("t", "by", "n"), view=view)
-    [part, *_] = instance_side_parts(
-        kind, InstanceSides(fields={"t": "Hello", "by": {"name": "Ada"}, "n": 1})
+    [part, *_] = build_instance_parts_with_marks(
+        kind,
+        VisibleInstanceValues(fields={"t": "Hello", "by": {"name": "Ada"}, "n": 1}),
     )
     assert (part.layout, part.facts) == ("post", [])
     assert [(line.text, line.words) for line in part.lines] == [("Hello", "Ada")]
@@ -244,12 +258,12 @@ def test_participants_get_a_declaration_without_the_view(tmp_path):
     (tmp_path / "gold.jsonl").write_text(
         lines([{"id": "1", "text": "a", "gold": "yes"}])
     )
-    files = dict(kind.public_files(open_input(tmp_path / "gold.jsonl"), {}))
+    files = dict(kind.public_files(open_input_files(tmp_path / "gold.jsonl"), {}))
     assert files["task.toml"].decode() == kind.declared.toml_given_out
     assert "view" not in tomllib.loads(files["task.toml"].decode())["task"]
 
 
-def marks(shown, metric) -> Marks:
+def marks(shown, metric) -> MeasureCredits:
     [own] = [one for one in shown.marks if metric in one.metrics]
     return own._replace(metrics=())
 
@@ -261,11 +275,11 @@ def test_a_partly_right_span_is_as_right_as_its_measure_has_it(tmp_path):
     shown = shown_of(
         tmp_path, kind, gold, {"id": "1", "gold": [[3, 7], [15, 20], [25, 26]]}
     )
-    assert marks(shown, "partial_f1") == Marks((1, 0.5), (1, 0.5, 0))
-    assert marks(shown, "strict_f1") == Marks((1, 0), (1, 0, 0))
-    assert marks(shown, "character_recall") == Marks((1, 0.5), (1, 1, 0))
-    assert marks(shown, "iou_f1") == Marks((1, 1), (1, 1, 0))
-    _given, _gold, answer = draw(kind, shown)
+    assert marks(shown, "partial_f1") == MeasureCredits((1, 0.5), (1, 0.5, 0))
+    assert marks(shown, "strict_f1") == MeasureCredits((1, 0), (1, 0, 0))
+    assert marks(shown, "character_recall") == MeasureCredits((1, 0.5), (1, 1, 0))
+    assert marks(shown, "iou_f1") == MeasureCredits((1, 1), (1, 1, 0))
+    _given, _gold, answer = build_parts_of_whole_instance(kind, shown)
     text, *spans = answer.lines
     assert [
         (piece.text, piece.kind, piece.sign) for piece in text.pieces if piece.kind
@@ -319,13 +333,13 @@ def test_the_measure_decides_whether_a_set_of_evidence_is_right(tmp_path):
     # A superset in another order: the document and one set are right, and further sentences are not
     # wrong.
     shown = of(d11=("S", 3, 1))
-    assert marks(shown, "abstract_rationalized_f1") == Marks(
+    assert marks(shown, "abstract_rationalized_f1") == MeasureCredits(
         (1, 1, None, 0, 0), (1, None, 1)
     )
-    assert marks(shown, "sentence_selection_f1") == Marks(
+    assert marks(shown, "sentence_selection_f1") == MeasureCredits(
         (None, 1, 0, None, 0), (None, 0, 1)
     )
-    drawn = draw(kind, shown)
+    drawn = build_parts_of_whole_instance(kind, shown)
     assert [
         (line.text, line.kind, line.words, line.is_below) for line in drawn[2].lines
     ] == [
@@ -336,22 +350,22 @@ def test_the_measure_decides_whether_a_set_of_evidence_is_right(tmp_path):
     assert [line.words for line in drawn[1].lines][2] == "sentences 1, 3"
     # Of a set alone each sentence is right.
     shown = of(d11=("S", 2, 0))
-    assert marks(shown, "abstract_rationalized_f1") == Marks(
+    assert marks(shown, "abstract_rationalized_f1") == MeasureCredits(
         (1, None, 1, 0, 0), (1, 1, 1)
     )
     # A part of a set does not count; nor does a right sentence after the third; a wrong label counts no
     # sentence.
     shown = of(d11=("S", 0, 3, 4, 1), d12=("S", 0))
-    assert marks(shown, "abstract_rationalized_f1") == Marks(
+    assert marks(shown, "abstract_rationalized_f1") == MeasureCredits(
         (0, 0, 0, 0, 0), (0, None, None, None, None, 0, None)
     )
-    assert marks(shown, "abstract_label_only_f1") == Marks(
+    assert marks(shown, "abstract_label_only_f1") == MeasureCredits(
         (1, None, None, 0, None), (1, *[None] * 4, 0, None)
     )
-    assert marks(shown, "sentence_selection_f1") == Marks(
+    assert marks(shown, "sentence_selection_f1") == MeasureCredits(
         (None, 1, 0, None, 1), (None, 0, 0, 0, 1, None, 1)
     )
-    assert marks(shown, "sentence_label_f1") == Marks(
+    assert marks(shown, "sentence_label_f1") == MeasureCredits(
         (None, 1, 0, None, 0), (None, 0, 0, 0, 1, None, 0)
     )
 
@@ -363,10 +377,12 @@ def test_of_one_label_a_claim_has_the_marks_of_the_fever_score(tmp_path):
     gold = {"id": 1, "claim": "Oaks.", "label": "S", "gold": [["11:0", "11:2"]]}
     run = {"id": 1, "label": "S", "gold": ["11:0", "12:1"]}
     shown = shown_of(tmp_path, kind, gold, run, PAPERS)
-    assert marks(shown, "fever_score") == Marks((0, 0), (0, 1, None))
-    assert marks(shown, "label_accuracy") == Marks((1, None), (1, None, None))
-    assert marks(shown, "evidence_precision") == Marks((None, 0), (None, 1, 0))
-    assert [line.text for line in draw(kind, shown)[2].lines] == ["S", "One.", "Two."]
+    assert marks(shown, "fever_score") == MeasureCredits((0, 0), (0, 1, None))
+    assert marks(shown, "label_accuracy") == MeasureCredits((1, None), (1, None, None))
+    assert marks(shown, "evidence_precision") == MeasureCredits((None, 0), (None, 1, 0))
+    assert [
+        line.text for line in build_parts_of_whole_instance(kind, shown)[2].lines
+    ] == ["S", "One.", "Two."]
 
 
 def test_labels_rankings_and_texts_have_the_marks_of_their_measures(tmp_path):
@@ -378,8 +394,8 @@ def test_labels_rankings_and_texts_have_the_marks_of_their_measures(tmp_path):
         {"id": "1", "text": "t", "gold": ["a", "b"]},
         {"id": "1", "gold": ["b", "c"]},
     )
-    assert marks(shown, "micro_f1") == Marks((0, 1), (1, 0))
-    assert marks(shown, "exact_match") == Marks((0, 0), (0, 0))
+    assert marks(shown, "micro_f1") == MeasureCredits((0, 1), (1, 0))
+    assert marks(shown, "exact_match") == MeasureCredits((0, 0), (0, 0))
     answer = 'labels = ["a", "b", "c"]\nany_of = true'
     kind = kind_of(answer=answer)
     shown = shown_of(
@@ -388,24 +404,24 @@ def test_labels_rankings_and_texts_have_the_marks_of_their_measures(tmp_path):
         {"id": "1", "text": "t", "gold": ["a", "b"]},
         {"id": "1", "gold": "b"},
     )
-    assert marks(shown, "accuracy") == Marks((), (1,))
+    assert marks(shown, "accuracy") == MeasureCredits((), (1,))
     kind = kind_of(
         answer='labels = ["a", "b", "c"]', measures=["kappa_quadratic", "coverage"]
     )
     shown = shown_of(
         tmp_path, kind, {"id": "1", "text": "t", "gold": "a"}, {"id": "1", "gold": "b"}
     )
-    assert shown.marks == (Marks((0.75,), (0.75,), ("kappa_quadratic",)),)
+    assert shown.marks == (MeasureCredits((0.75,), (0.75,), ("kappa_quadratic",)),)
     kind = kind_of(
         "ranking", ["q", "c"], measures=["mrr@2", "recall@2", "precision@2", "ndcg"]
     )
     gold = {"id": "1", "q": "t", "c": [*"vwxyz"], "gold": ["w", "x", "z"]}
     shown = shown_of(tmp_path, kind, gold, {"id": "1", "ranking": [*"wvx"]})
-    assert marks(shown, "mrr@2") == Marks((1, None, None), (1, None, None))
-    assert marks(shown, "recall@2") == Marks((1, 0, 0), (1, None, None))
-    assert marks(shown, "precision@2") == Marks((1, 0, 0), (1, 0, None))
-    assert marks(shown, "ndcg") == Marks((1, 1, 0), (1, None, 1))
-    assert outcomes_of_instance(kind, shown) == {"first-1"}
+    assert marks(shown, "mrr@2") == MeasureCredits((1, None, None), (1, None, None))
+    assert marks(shown, "recall@2") == MeasureCredits((1, 0, 0), (1, None, None))
+    assert marks(shown, "precision@2") == MeasureCredits((1, 0, 0), (1, 0, None))
+    assert marks(shown, "ndcg") == MeasureCredits((1, 1, 0), (1, None, 1))
+    assert find_outcomes_of_instance(kind, shown) == {"first-1"}
     kind = kind_of("text", measures=["token_f1", "exact_match", "rouge_l"])
     shown = shown_of(
         tmp_path,
@@ -413,8 +429,8 @@ def test_labels_rankings_and_texts_have_the_marks_of_their_measures(tmp_path):
         {"id": "1", "text": "t", "gold": ["Rules", "the rules help"]},
         {"id": "1", "text": "rules help us"},
     )
-    assert marks(shown, "token_f1") == Marks((), (0.8,))
-    assert marks(shown, "exact_match") == Marks((), (0,))
+    assert marks(shown, "token_f1") == MeasureCredits((), (0.8,))
+    assert marks(shown, "exact_match") == MeasureCredits((), (0,))
     assert not [one for one in shown.marks if "rouge_l" in one.metrics]
 
 
@@ -422,10 +438,10 @@ def test_a_ranking_keeps_the_place_of_what_stands_below_those_that_are_shown(tmp
     kind = kind_of("ranking", ["q", "c"], measures=["recall@20", "recall@10"])
     gold = {"id": "1", "q": "t", "c": [*"abcdefghijkl"], "gold": "l"}
     shown = shown_of(tmp_path, kind, gold, {"id": "1", "ranking": [*"abcdefghijkl"]})
-    *_, last = draw(kind, shown)[2].lines
+    *_, last = build_parts_of_whole_instance(kind, shown)[2].lines
     assert (last.text, last.number, last.kind) == ("l", 12, "both")
-    assert marks(shown, "recall@10") == Marks((0,), (None,) * 11)
-    assert outcomes_of_instance(kind, shown) == {"first-none"}
+    assert marks(shown, "recall@10") == MeasureCredits((0,), (None,) * 11)
+    assert find_outcomes_of_instance(kind, shown) == {"first-none"}
 
 
 def test_equal_texts_are_no_mark_where_the_measure_has_none(tmp_path):
@@ -437,7 +453,11 @@ def test_equal_texts_are_no_mark_where_the_measure_has_none(tmp_path):
         {"id": "1", "gold": 4},
     )
     assert shown.marks == ()
-    assert {line.kind for part in draw(kind, shown) for line in part.lines} == {""}
+    assert {
+        line.kind
+        for part in build_parts_of_whole_instance(kind, shown)
+        for line in part.lines
+    } == {""}
 
 
 CUSTOM = """import numpy as np
@@ -462,7 +482,7 @@ class Heir(Marked):
 @pytest.mark.parametrize(
     ("given_marks", "kept"),
     [
-        ("[0.5, np.nan]", Marks((), (0.5,))),
+        ("[0.5, np.nan]", MeasureCredits((), (0.5,))),
         ("[2, 0]", None),
         ("0", None),
         ("[np.nan]", None),
@@ -474,17 +494,19 @@ def test_a_custom_measure_gives_its_own_marks_or_none(
     text = CUSTOM.replace("MARKS", given_marks)
     kind = kind_of(measures=["Half", "Marked", "Heir"], **{"measures.py": text})
     rows = {"id": "1", "text": "t", "gold": "yes"}, {"id": "1", "gold": "yes"}
-    with trusted():
+    with trust_measures_code():
         shown = shown_of(tmp_path, kind, *rows)
     expected = () if kept is None else (kept._replace(metrics=("Marked", "Heir")),)
     assert shown.marks == expected
     # The first measure ranks and has no marks: the page draws and names those of the next measure with
     # marks.
-    answer = draw(kind, shown)[-1]
+    answer = build_parts_of_whole_instance(kind, shown)[-1]
     told = ("partly", "marked by Marked") if kept else ("", "")
     assert (answer.lines[0].kind, answer.note) == told
     # Scores have no marks if the measure's file is not run.
-    monkeypatch.setattr(Chosen, "compute", staticmethod(not_here))
+    monkeypatch.setattr(
+        MeasureComputation, "compute", staticmethod(refuse_to_compute_measure)
+    )
     assert shown_of(tmp_path, kind, *rows).marks == ()
 
 
@@ -504,7 +526,7 @@ def test_what_earlier_versions_kept_is_drawn_without_marks_keys_and_json(tmp_pat
     }
     np.savez(tmp_path / "old.npz", **content)
     [shown] = load_instances(tmp_path / "old.npz").values()
-    parts = draw(kind, shown)
+    parts = build_parts_of_whole_instance(kind, shown)
     assert [[line.text for line in (*part.lines, *part.facts)] for part in parts] == [
         ["Oaks: they grow.\nSlowly.", "1999, A: 1"],
         ["11: S 1, 0, 2"],
@@ -524,9 +546,9 @@ def test_an_instance_goes_through_json_and_back_and_long_texts_are_cut(tmp_path)
     shown = shown_of(tmp_path, kind, gold, {"id": "1", "gold": [[3990, 3999]]})
     assert len(shown.fields["body"]) == 3002
     assert "more" not in shown.fields
-    assert ShownInstance.of_values(json.loads(json.dumps(asdict(shown)))) == shown
+    assert ShownInstance.from_json(json.loads(json.dumps(asdict(shown)))) == shown
     # A position after the stored ones is in the list alone.
-    _given, gold_part, answer = draw(kind, shown)
+    _given, gold_part, answer = build_parts_of_whole_instance(kind, shown)
     assert [piece.text for piece in gold_part.lines[0].pieces if piece.kind] == ["a"]
     assert [line.words for line in answer.lines[1:]] == ["at 3991–3999 · right"]
 
@@ -536,8 +558,8 @@ def test_an_instance_goes_through_json_and_back_and_long_texts_are_cut(tmp_path)
 )
 def test_no_sample_of_the_shipped_tasks_is_drawn_with_a_key_or_json(path):
     kind = read_folder(path.parent)
-    for shown in shown_sample(kind, kind.declared.files):
-        for part in draw(kind, shown):
+    for shown in iterate_sample_instances(kind, kind.declared.files):
+        for part in build_parts_of_whole_instance(kind, shown):
             for line in (*part.lines, *part.facts):
                 assert not set('{}[]"_') & set(line.label + line.words)
                 assert not set('{}[]"') & set(line.text)
@@ -648,16 +670,16 @@ def test_gold_of_several_runs_has_no_marks(tmp_path):
         {"id": "1", "text": "t", "gold": "yes"},
         {"id": "1", "gold": "yes"},
     )
-    sides = InstanceSides(
+    sides = VisibleInstanceValues(
         fields=shown.fields,
         gold=shown.gold_parts,
         answers={"A": shown.answer_parts, "B": ()},
         marks={"A": shown.marks, "B": ()},
     )
-    _given, gold, first, second = instance_side_parts(kind, sides)
+    _given, gold, first, second = build_instance_parts_with_marks(kind, sides)
     assert [line.kind for part in (gold, first, second) for line in part.lines] == [
         "",
         "both",
     ]
-    hidden = instance_side_parts(kind, replace(sides, gold=(), marks={}))
+    hidden = build_instance_parts_with_marks(kind, replace(sides, gold=(), marks={}))
     assert {line.kind for part in hidden for line in part.lines} == {""}

@@ -13,7 +13,9 @@ from tests.kept_worlds import KeptWorld, keep_world
 @pytest.fixture(autouse=True)
 def nothing_begun():
     """Remove files that an unfinished demo of another test left; the database is rolled back."""
-    (settings.DATA_DIR / "demo" / prepare.UNFINISHED_MARK).unlink(missing_ok=True)
+    (settings.DATA_DIR / "demo" / prepare.UNFINISHED_DEMO_MARKER_FILE).unlink(
+        missing_ok=True
+    )
 
 
 @pytest.fixture(scope="session")

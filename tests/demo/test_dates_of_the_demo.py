@@ -9,7 +9,7 @@ import pytest
 from django.core.cache import caches
 
 from citeboard.teams.models import User
-from tasks.jobs.mails import build_mail
+from tasks.jobs.mails import build_email_message
 from tasks.models.notifications import Notification
 from tests.web.test_one_date_format import OTHER_FORMS, other_dates
 
@@ -89,7 +89,10 @@ def test_no_page_of_the_demo_shows_a_date_in_another_form(client, loaded):
 def test_no_mail_of_the_demo_shows_a_date_in_another_form(loaded, language):
     """The accounts of the demo get no e-mails: their messages are written as mails."""
     User.objects.update(language=language)
-    letters = [build_mail(told) for told in Notification.objects.select_related("user")]
+    letters = [
+        build_email_message(told)
+        for told in Notification.objects.select_related("user")
+    ]
     assert len(letters) >= 3
     texts = [f"{letter.subject}\n{letter.body}" for letter in letters]
     assert [text for text in texts if OTHER_FORMS.search(text)] == []

@@ -16,11 +16,11 @@ from django.urls.converters import IntConverter
 from django.utils import timezone
 
 from citeboard.core import storage
-from citeboard.core.confined.turns import PoolFull
+from citeboard.core.confined.turns import SandboxPoolFull
 from citeboard.demo import prepare
 from citeboard.demo.judged import publish_estimates
-from citeboard.demo.prepare import EXAMPLES_FOLDER, address_of
-from citeboard.teams.models import Membership, Team, Token, User, token_digest
+from citeboard.demo.prepare import EXAMPLES_FOLDER, demo_email_address
+from citeboard.teams.models import Membership, Team, Token, User, compute_token_digest
 from scoring.__main__ import main
 from scoring.models import Sheet
 from scoring.results.board.standings import compute_board
@@ -38,8 +38,12 @@ from tasks.models import (
     Submission,
     Task,
 )
-from tasks.models.notifications import Kind
-from tasks.submissions.submit import remaining_quota, submit_dated_run, submit_run
+from tasks.models.notifications import NotificationKind
+from tasks.submissions.submit import (
+    compute_remaining_quota,
+    submit_dated_run,
+    submit_run,
+)
 from tasks.submissions.uploads import UploadedRunFile
 from tests import factories
 from tests.access.table import ROUTES, expected
@@ -111,7 +115,9 @@ def test_its_users_can_sign_in_and_its_token_is_the_participant_s(client, withou
             True,
         )
         assert not user.is_staff
-    token = Token.objects.get(digest=token_digest(printed["token"]), revoked_at=None)
+    token = Token.objects.get(
+        digest=compute_token_digest(printed["token"]), revoked_at=None
+    )
     assert token.user.email == "participant@demo.example"
     assert set(Organiser.objects.values_list("user__email", flat=True)) == {
         "organiser@demo.example"
@@ -163,7 +169,7 @@ def test_the_command_on_each_upload_page_checks_a_run_with_the_inputs(
         inputs = client.get(reverse("inputs", args=place))
         assert f"citeboard data {'/'.join(place)} --out inputs.zip" in page
         Path("inputs.zip").write_bytes(b"".join(inputs.streaming_content))
-        with storage.runs.open(run.file) as content:
+        with storage.run_file_storage.open(run.file) as content:
             Path("run.jsonl").write_bytes(content.read())
         assert main(words) == 0, capsys.readouterr().err
         checked.add(phase.task_id)
@@ -202,7 +208,7 @@ def test_every_board_has_baselines_and_runs_of_teams_a_past_phase_and_ratings_of
     assert not sheet.is_open
     team = Team.objects.get(memberships__user__email="participant@demo.example")
     for phase in Phase.objects.filter(task__season__slug="demo", slug="evaluation"):
-        assert remaining_quota(phase, team).left == 3
+        assert compute_remaining_quota(phase, team).left == 3
 
 
 @pytest.mark.parametrize(
@@ -340,7 +346,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def test_people_s_labels_are_those_that_the_script_writes(tmp_path):
-    shutil.unpack_archive(FILES, tmp_path, **prepare.WITH_CARE)
+    shutil.unpack_archive(FILES, tmp_path, **prepare.SAFE_TAR_EXTRACTION_OPTIONS)
     write_sample(tmp_path, tmp_path / "people.jsonl")
     written = (tmp_path / "people.jsonl").read_text()
     assert SAMPLE.read_text() == written
@@ -439,7 +445,7 @@ def counts() -> list[int]:
 
 
 def test_once_more_it_changes_nothing_and_prints_the_same(monkeypatch):
-    for name in ("send_demo_runs", "publish_ratings"):
+    for name in ("submit_demo_runs", "publish_ratings"):
         monkeypatch.setattr(prepare, name, lambda *given: None)
     first, before = demo(), counts()
     phase = Phase.objects.get(task__slug="1a", slug="practice")
@@ -474,7 +480,7 @@ def test_another_secret_key_gives_other_passwords_and_ends_the_old_token(
     assert not {user["password"] for user in first["users"]} & {
         user["password"] for user in second["users"]
     }
-    assert Token.objects.get(digest=token_digest(first["token"])).revoked_at
+    assert Token.objects.get(digest=compute_token_digest(first["token"])).revoked_at
     assert counts()[-1] == 2
 
 
@@ -491,7 +497,7 @@ def test_nothing_is_mailed_to_its_invented_addresses(mailoutbox, without_runs):
     send_due_mails()
     assert mailoutbox == []
     assert Notification.objects.filter(
-        user__email=address_of("organiser"), kind=Kind.ROLE
+        user__email=demo_email_address("organiser"), kind=NotificationKind.ROLE
     ).exists()
 
 
@@ -523,20 +529,20 @@ def test_a_start_that_is_interrupted_is_finished_by_the_next_without_sending_a_r
 
 
 def test_the_demo_waits_while_all_readers_are_busy(monkeypatch):
-    monkeypatch.setattr(prepare, "PAUSE", 0)
+    monkeypatch.setattr(prepare, "SANDBOX_POLL_SECONDS", 0)
     tries = []
 
     def read(value: str) -> str:
         tries.append(value)
         if len(tries) < 3:
-            raise PoolFull
+            raise SandboxPoolFull
         return value
 
-    assert prepare.call_when_process_free(read, value="run") == "run"
-    monkeypatch.setattr(prepare, "PATIENCE", -1)
+    assert prepare.call_when_sandbox_process_free(read, value="run") == "run"
+    monkeypatch.setattr(prepare, "MAX_SANDBOX_WAIT_SECONDS", -1)
     tries.clear()
-    with pytest.raises(PoolFull):
-        prepare.call_when_process_free(read, value="run")
+    with pytest.raises(SandboxPoolFull):
+        prepare.call_when_sandbox_process_free(read, value="run")
 
 
 def test_what_people_need_to_sign_in_comes_before_the_runs_and_the_rest_says_nothing():
@@ -545,7 +551,7 @@ def test_what_people_need_to_sign_in_comes_before_the_runs_and_the_rest_says_not
     season = Submission.objects.filter(phase__task__season__slug="demo")
     assert not season.filter(team__isnull=False).exists()
     assert [user["role"] for user in json.loads(out.getvalue())["users"]] == list(
-        prepare.ROLES
+        prepare.DEMO_ACCOUNT_ROLES
     )
     first, before = out.getvalue(), counts()
     call_command("demo", "--only", "begin", "--json", stdout=out)

@@ -10,12 +10,15 @@ from django.urls import reverse
 
 from citeboard.demo import prepare
 from citeboard.demo.judgements import publish_judgements
-from citeboard.demo.prepare import ORGANISER, READER, address_of
+from citeboard.demo.prepare import ORGANISER_ROLE, READER_ROLE, demo_email_address
 from citeboard.teams.models import User
 from scoring.human import sheets
 from scoring.models import JudgedRun, Sheet
 from scoring.papers.cells import papers
-from scoring.results.board.formatting import dimension_label, metric_label
+from scoring.results.board.formatting import (
+    display_name_of_dimension,
+    display_name_of_metric,
+)
 from tasks.models import Phase, Season, Submission
 from tests.api.sending import content, score
 from tests.demo.worlds import make_complete, phase_at
@@ -83,7 +86,7 @@ SPANS = [
 def make_scored() -> None:
     """Score the practice phases of the papers' tasks, without baselines, and publish what people say."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "TEAMS_IN_ALL_PHASES", ())
+        patch.setattr(prepare, "TEAM_NAMES_IN_ALL_PHASES", ())
         patch.setattr(prepare, "BASELINE_NAMES_BY_TASK", {})
         patch.setattr(prepare, "load_reports_season", lambda: None)
         make_complete()
@@ -105,7 +108,7 @@ def kept_scored(django_db_setup, django_db_blocker) -> KeptWorld:
 @pytest.fixture
 def organiser(db, kept_scored, client):
     kept_scored()
-    client.force_login(User.objects.get(email=address_of(ORGANISER)))
+    client.force_login(User.objects.get(email=demo_email_address(ORGANISER_ROLE)))
     return client
 
 
@@ -145,12 +148,16 @@ def test_every_page_that_a_row_names_opens_on_the_demo(organiser):
 def test_people_rate_texts_on_the_page_that_its_row_names(organiser):
     """The demo's own sheet is published; a person rates on one that an organiser has drawn."""
     assert ANNOTATING in [span for _, span in SPANS]
-    by = User.objects.get(email=address_of(ORGANISER))
+    by = User.objects.get(email=demo_email_address(ORGANISER_ROLE))
     phase = phase_at("demo", "citation-texts", "practice")
     runs = list(phase.submissions.filter(kind=Submission.Kind.PRIMARY)[:2])
-    sheet = sheets.make_sheet(phase=phase, runs=runs, instances=2, seed=1, by=by)
-    sheets.add_annotator_by_email(sheet=sheet, email=address_of(READER), by=by)
-    organiser.force_login(User.objects.get(email=address_of(READER)))
+    sheet = sheets.sample_and_save_rating_sheet(
+        phase=phase, runs=runs, instances=2, seed=1, by=by
+    )
+    sheets.add_annotator_by_email(
+        sheet=sheet, email=demo_email_address(READER_ROLE), by=by
+    )
+    organiser.force_login(User.objects.get(email=demo_email_address(READER_ROLE)))
     assert organiser.get(ANNOTATING.format(sheet=sheet.pk)).status_code == 200
 
 
@@ -177,12 +184,12 @@ def shown_on(client, phase: Phase, name: str) -> Iterator[bool]:
     place = ["demo", phase.task.slug, phase.slug]
     if name in task_type.dimensions:
         page = client.get(reverse("differences", args=place), {"dimension": name})
-        yield str(dimension_label(name)) in content(page).decode()
+        yield str(display_name_of_dimension(name)) in content(page).decode()
     if name in task_type.metrics:
         for rules in phase.task.rules:
             asked = {"rules": rules, "columns": "all"}
             page = client.get(reverse("board", args=place), asked)
-            yield metric_label(name, task_type) in content(page).decode()
+            yield display_name_of_metric(name, task_type) in content(page).decode()
 
 
 def test_class_charts_of_positional_citations_open_on_the_paper_s_dimension(organiser):

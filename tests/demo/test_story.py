@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import pytest
 
-from citeboard.demo.conclude import conclude_demo
+from citeboard.demo.conclude import conclude_ended_demo_season
 from scoring.models import BackgroundJob, Snapshot
-from scoring.results.board.confirming import confirmation_of
-from scoring.results.board.public_results import overall_ranking_of_season
+from scoring.results.board.confirming import compute_confirmation_of_board
+from scoring.results.board.public_results import load_overall_ranking_of_season
 from scoring.results.board.standings import Board, compute_board
 from scoring.results.publications import published
-from scoring.tools.baselines import baselines_of
+from scoring.tools.baselines import find_baselines_of_task_type
 from scripts.demo.papers import PAPERS, citances
 from scripts.write_demo import EXAMPLES
 from tasks.models import Season, Submission
@@ -83,7 +83,9 @@ def test_months_of_runs_rise_past_a_line_that_is_called_invented(story):
     assert runs[-1].submitted_at - runs[0].submitted_at > dt.timedelta(days=150)
     values = [row.value for row in runs]
     assert values == sorted(values)
-    table = published.leading_table_by_task([board.phase.task])[board.phase.task_id]
+    table = published.find_leading_table_by_task([board.phase.task])[
+        board.phase.task_id
+    ]
     line = table.rows[0]
     assert values[0] < line.value(board.ranking.metric) < values[-1]
     assert "invented" in line.system
@@ -116,18 +118,18 @@ def test_rankings_of_the_field_s_tasks_hold_more_than_one_candidate():
 def test_the_season_has_an_overall_table_of_its_teams(story):
     season = Season.objects.get(slug="demo")
     assert season.shows_overall
-    table = overall_ranking_of_season(season)
+    table = load_overall_ranking_of_season(season)
     assert len(table.boards) == 4
     assert {row.team for row in table.rows} >= {"Avocet", "Bittern", "Curlew"}
 
 
 def test_the_season_that_ended_has_a_winner_and_is_confirmed_cited_and_archived(story):
-    assert conclude_demo()
+    assert conclude_ended_demo_season()
     board = board_of("demo-2024", "recommendation", "evaluation")
     assert board.phase.closes < board.updated_at
     assert board.verdict.leader.system == "TwoTower-384"
     assert board.verdict.tied == ()
-    confirmation = confirmation_of(board)
+    confirmation = compute_confirmation_of_board(board)
     assert not confirmation.is_preliminary
     assert confirmation.confirmed == confirmation.teams == 5
     cited = Snapshot.objects.get(phase=board.phase)
@@ -135,7 +137,7 @@ def test_the_season_that_ended_has_a_winner_and_is_confirmed_cited_and_archived(
     archives = BackgroundJob.objects.filter(kind=BackgroundJob.Kind.ARCHIVE)
     assert archives.get().season == board.phase.task.season
     # A second call does nothing.
-    assert conclude_demo()
+    assert conclude_ended_demo_season()
     assert archives.count() == Snapshot.objects.count() == 1
 
 
@@ -143,7 +145,7 @@ def test_a_season_whose_runs_still_wait_is_not_concluded(story):
     phase = phase_at("demo-2024", "recommendation", "evaluation")
     run = phase.submissions.filter(kind=Submission.Kind.PRIMARY).first()
     Submission.objects.filter(pk=run.pk).update(status=Submission.Status.QUEUED)
-    assert not conclude_demo()
+    assert not conclude_ended_demo_season()
     assert not BackgroundJob.objects.exists()
     assert not Snapshot.objects.exists()
 
@@ -151,13 +153,15 @@ def test_a_season_whose_runs_still_wait_is_not_concluded(story):
 def test_an_ended_season_of_an_earlier_release_stays_as_it_was(db):
     season = factories.make_season(slug="demo-2024")
     factories.make_phase(task=factories.make_task(season=season))
-    assert conclude_demo()
+    assert conclude_ended_demo_season()
     assert not BackgroundJob.objects.exists()
 
 
 def test_systems_have_names_of_their_own_and_none_has_that_of_a_program(loaded):
     for run in Submission.objects.select_related("phase__task"):
-        assert run.system not in baselines_of(run.phase.task.task_type), run
+        assert run.system not in find_baselines_of_task_type(
+            run.phase.task.task_type
+        ), run
         assert run.system.lower() not in ("lead", "baseline"), run
 
 

@@ -14,7 +14,7 @@ from tests.scoring.compared import compare
 def make_without_runs() -> None:
     """For what does not rest on them: sending fifty runs takes seconds."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("send_demo_runs", "publish_ratings"):
+        for name in ("submit_demo_runs", "publish_ratings"):
             patch.setattr(prepare, name, lambda *given: None)
         prepare.create_demo()
         prepare.finish_demo()
@@ -50,7 +50,7 @@ def make_story() -> None:
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(prepare, "SYSTEMS_BY_TASK", sent)
-        patch.setattr(prepare, "TEAMS_IN_ALL_PHASES", ())
+        patch.setattr(prepare, "TEAM_NAMES_IN_ALL_PHASES", ())
         patch.setattr(prepare, "BASELINE_NAMES_BY_TASK", {})
         for name in (
             "load_published_seasons",

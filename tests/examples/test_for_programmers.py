@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from scoring.__main__ import parser
+from scoring.__main__ import build_argument_parser
 from tasks.types import task_type
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 
 
 def test_every_cell_of_the_notebook_runs(root, tmp_path, monkeypatch, capsys):
@@ -34,7 +34,7 @@ def test_every_cell_of_the_notebook_runs(root, tmp_path, monkeypatch, capsys):
 def test_the_workflow_installs_checks_submits_and_follows_with_commands_that_there_are(root):
     flow = yaml.safe_load((root / "examples/ci/citeboard.yml").read_text())
     lines = "\n".join(step.get("run", "") for step in flow["jobs"]["run"]["steps"]).splitlines()
-    [commands] = [action.choices for action in parser()._actions if action.choices]
+    [commands] = [action.choices for action in build_argument_parser()._actions if action.choices]
     used = [re.findall(r"\S+", line) for line in lines if line.startswith("citeboard ")]
     assert [words[1] for words in used] == ["data", "check", "submit", "board"]
     for words in used:
@@ -62,7 +62,7 @@ def test_action_and_hook_check_a_run_and_say_what_is_wrong_with_it(root, tmp_pat
     sample = root / "tasks/types/citation_recommendation/sample"
     with zipfile.ZipFile(tmp_path / "inputs.zip", "w") as inputs:
         kind = task_type("citation-recommendation")
-        for name, content in kind.public_files(open_input(sample / "gold"), kind.checked_options({})):
+        for name, content in kind.public_files(open_input_files(sample / "gold"), kind.validate_options({})):
             inputs.writestr(name, content)
     action = yaml.safe_load((root / ".github/actions/check-run/action.yml").read_text())
     step = action["runs"]["steps"][-1]

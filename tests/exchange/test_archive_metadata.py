@@ -11,7 +11,7 @@ from check_jsonschema.builtin_schemas import get_builtin_schema
 from jsonschema.validators import validator_for
 from rocrate.rocrate import ROCrate
 
-from citeboard.archive.write import format_citation_file, ro_crate_metadata
+from citeboard.archive.write import build_ro_crate_metadata, format_citation_file
 from tasks.models import Season
 
 NAMES = ("index.html", "runs/1.jsonl", "CITATION.cff", "boards/a b.svg")
@@ -55,7 +55,7 @@ def test_the_crate_is_read_with_each_of_its_files_and_what_is_said_of_them(
             (name, path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
         )
     (tmp_path / "ro-crate-metadata.json").write_text(
-        json.dumps(ro_crate_metadata(season, files, ON))
+        json.dumps(build_ro_crate_metadata(season, files, ON))
     )
     read = ROCrate(tmp_path)
     assert (read.name, read.datePublished.date()) == (season.title, ON)

@@ -13,15 +13,18 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from citeboard.core import storage
-from citeboard.core.audit import history_of_place
-from scoring.client.actions import inputs_address
+from citeboard.core.audit import find_history_of_place
+from scoring.client.actions import find_inputs_address
 from scoring.exchange.bundles import drafting
 from scoring.exchange.bundles.importing import (
     create_drafted_season,
     draft_season_from_bundle,
 )
-from scoring.exchange.bundles.report import DECIDE, UNDERSTOOD
-from tasks.gold.gold_files import kit_checksums_of, open_inputs_without_kit
+from scoring.exchange.bundles.report import VERDICT_NEEDS_DECISION, VERDICT_UNDERSTOOD
+from tasks.gold.gold_files import (
+    open_public_inputs_without_kit,
+    read_kit_checksums_of_gold,
+)
 from tasks.models import Gold, Phase, Season
 from tasks.registration.entries import accept_terms
 from tests import factories
@@ -85,9 +88,11 @@ def test_kit_and_public_data_of_a_phase_are_given_out_with_its_inputs(drafting_o
     assert paths["final"] == ["gold/pets-final.jsonl"]
     assert f"in the folder `{KIT}`" in task["summary"]
     assert "4 files are given out with the inputs of “Practice”" in said(
-        result, UNDERSTOOD
+        result, VERDICT_UNDERSTOOD
     )
-    assert "look whether a file to give out has answers in it" in said(result, DECIDE)
+    assert "look whether a file to give out has answers in it" in said(
+        result, VERDICT_NEEDS_DECISION
+    )
 
 
 SECRET = lines(GOLD)
@@ -125,7 +130,9 @@ def test_reference_data_in_a_kit_in_any_form_and_closed_archives_stay_back(
 ):
     result, kit = drafting_of(with_kit(**{"README.md": "Begin.", **files}))
     assert set(kit) == {f"{KIT}/README.md", f"{KIT}/public_data/pictures.txt"}
-    assert f"{next(iter(files))} is not given out" in said(result, DECIDE)
+    assert f"{next(iter(files))} is not given out" in said(
+        result, VERDICT_NEEDS_DECISION
+    )
 
 
 def test_archives_in_archives_without_reference_data_are_given_out(drafting_of):
@@ -168,7 +175,9 @@ def test_a_table_with_the_answers_of_the_gold_stays_back(
     kit = {name: head + "".join(rows), "sample.csv": others, "README.md": "Begin."}
     result, given = drafting_of(with_tables_and_kit(kind, kit))
     assert f"{KIT}/{name}" not in given
-    assert f"{name} is not given out: it has reference data" in said(result, DECIDE)
+    assert f"{name} is not given out: it has reference data" in said(
+        result, VERDICT_NEEDS_DECISION
+    )
     assert {f"{KIT}/sample.csv", f"{KIT}/README.md"} <= set(given)
 
 
@@ -191,7 +200,9 @@ def test_a_later_phase_whose_earlier_phase_has_other_inputs_too_stays_back(draft
     files |= {"competition.yaml": text, "late/hints.md": "The third is a dog."}
     result, kit = drafting_of(files)
     assert set(kit) == {f"{KIT}/public_data/pictures.txt"}
-    assert "hints.md is not given out: the phase opens after" in said(result, DECIDE)
+    assert "hints.md is not given out: the phase opens after" in said(
+        result, VERDICT_NEEDS_DECISION
+    )
 
 
 def test_public_data_of_a_later_phase_with_the_same_gold_stay_back(drafting_of):
@@ -203,16 +214,20 @@ def test_public_data_of_a_later_phase_with_the_same_gold_stay_back(drafting_of):
     )
     result, kit = drafting_of(files | {"late/hints.md": "The third is a dog."})
     assert f"{KIT}/public_data/hints.md" not in kit
-    assert "hints.md is not given out: the phase opens after" in said(result, DECIDE)
+    assert "hints.md is not given out: the phase opens after" in said(
+        result, VERDICT_NEEDS_DECISION
+    )
 
 
 def test_a_kit_of_too_many_bytes_is_given_out_in_part_with_a_line(
     drafting_of, monkeypatch
 ):
-    monkeypatch.setattr("scoring.exchange.bundles.kits.MAX_KIT", 10)
+    monkeypatch.setattr("scoring.exchange.bundles.kits.MAX_KIT_BYTES", 10)
     result, kit = drafting_of(with_kit(**{"a.md": "Begin.", "b.md": "Not so short."}))
     assert set(kit) == {f"{KIT}/a.md"}
-    assert "b.md is not given out: a kit has at most" in said(result, DECIDE)
+    assert "b.md is not given out: a kit has at most" in said(
+        result, VERDICT_NEEDS_DECISION
+    )
 
 
 def test_a_bundle_without_kits_gives_out_none(drafting_of):
@@ -236,7 +251,7 @@ def season(tmp_path) -> Season:
 
 def public_names(season: Season) -> list[str]:
     gold = Gold.objects.get(task__season=season, split="practice")
-    with storage.gold.open(gold.public, "rb") as stored:
+    with storage.gold_file_storage.open(gold.public, "rb") as stored:
         return zipfile.ZipFile(stored).namelist()
 
 
@@ -290,12 +305,12 @@ def test_a_season_file_with_another_kit_changes_it_and_history_says_so(
     out = tmp_path / "season"
     call_command("export_season", "pets", "--out", out, stdout=io.StringIO())
     call_command("load_season", out, stdout=io.StringIO())
-    assert not history_of_place(season).filter(action="kit-changed").exists()
+    assert not find_history_of_place(season).filter(action="kit-changed").exists()
     with zipfile.ZipFile(out / "gold" / "pets-practice.zip", "a") as gold:
         gold.writestr(f"{KIT}/more.md", "More.")
     call_command("load_season", out, stdout=io.StringIO())
     assert f"{KIT}/more.md" in public_names(season)
-    [entry] = history_of_place(season).filter(action="kit-changed")
+    [entry] = find_history_of_place(season).filter(action="kit-changed")
     assert "(files: 4)" in entry.text
     assert Gold.objects.get(task__season=season, split="practice").number == 1
 
@@ -320,8 +335,8 @@ def test_organisers_change_the_kit_with_the_gold_and_history_says_so(client, sea
     answer = client.post("/seasons/pets/organise/gold/", sent, follow=True)
     assert answer.status_code == 200, answer.content.decode()
     gold = Gold.objects.filter(task__season=season, split="practice").latest("number")
-    assert list(kit_checksums_of(gold)) == [f"{KIT}/new.md"]
-    assert history_of_place(season).filter(action="kit-changed").count() == 1
+    assert list(read_kit_checksums_of_gold(gold)) == [f"{KIT}/new.md"]
+    assert find_history_of_place(season).filter(action="kit-changed").count() == 1
 
 
 def sign_in(client, season: Season) -> None:
@@ -365,8 +380,8 @@ def test_a_phase_without_a_kit_has_one_archive(client, season):
     sign_in(client, season)
     phase = open_practice()
     gold = Gold.objects.current(phase)
-    with open_inputs_without_kit(gold) as archive:
-        name = storage.gold.save("plain.zip", File(archive))
+    with open_public_inputs_without_kit(gold) as archive:
+        name = storage.gold_file_storage.save("plain.zip", File(archive))
     Gold.objects.filter(pk=gold.pk).update(public=name)
     detail = client.get(f"{API}/phases/{phase.pk}/").json()
     assert detail["inputs"].endswith("/practice/inputs.zip")
@@ -397,7 +412,7 @@ def test_a_phase_whose_inputs_are_not_out_names_no_kit(client, season):
 
 def test_the_client_takes_the_kit_where_there_is_one():
     phase = {"inputs": "https://a.example/inputs.zip?kit=no"}
-    assert inputs_address(phase) == phase["inputs"]
-    assert inputs_address({**phase, "starting_kit": None}) == phase["inputs"]
+    assert find_inputs_address(phase) == phase["inputs"]
+    assert find_inputs_address({**phase, "starting_kit": None}) == phase["inputs"]
     whole = "https://a.example/inputs.zip"
-    assert inputs_address({**phase, "starting_kit": whole}) == whole
+    assert find_inputs_address({**phase, "starting_kit": whole}) == whole

@@ -11,26 +11,29 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from scoring.exchange.bundles import drafting, reading
-from scoring.exchange.bundles.dates import InvalidBundleDate, read_date
+from scoring.exchange.bundles.dates import InvalidBundleDate, parse_bundle_date
 from scoring.exchange.bundles.files import BundleFiles
 from scoring.exchange.bundles.importing import (
     create_drafted_season,
     draft_season_from_bundle,
-    stored_import_report,
+    load_stored_import_report,
 )
 from scoring.exchange.bundles.pages import convert_html_to_markdown
-from scoring.exchange.bundles.programs import read_program
+from scoring.exchange.bundles.programs import read_scoring_program
 from scoring.exchange.bundles.report import (
-    DECIDE,
-    LEFT_OUT,
-    PREVENTS,
-    UNDERSTOOD,
+    VERDICT_LEFT_OUT,
+    VERDICT_NEEDS_DECISION,
+    VERDICT_PREVENTS_IMPORT,
+    VERDICT_UNDERSTOOD,
     ImportReport,
 )
-from scoring.exchange.bundles.schema import KEYS_BY_PLATFORM, report_keys
+from scoring.exchange.bundles.schema import (
+    KEYS_BY_PLATFORM,
+    report_keys_needing_attention,
+)
 from tasks.models import Gold, Phase, Season, Task
 from tasks.submissions.yaml_reader import read_yaml
-from tasks.types.declared.official_program import program_of
+from tasks.types.declared.official_program import parse_program_json
 from tasks.types.files import InputFile
 from tests.exchange.bundles import (
     CODABENCH,
@@ -103,7 +106,7 @@ def test_measures_are_named_and_ordered_as_the_board_has_them(drafting_of):
     assert 'measures = ["accuracy", "macro_f1"]' in toml
     assert 'macro_f1 = "Macro F1"' in toml
     assert 'labels = ["bird", "cat", "dog"]' in toml
-    understood = said(result, UNDERSTOOD)
+    understood = said(result, VERDICT_UNDERSTOOD)
     assert (
         "sklearn.metrics.accuracy_score (scoring.py:8) is `accuracy` here" in understood
     )
@@ -118,7 +121,7 @@ def test_the_solution_scores_what_the_program_gives_it(drafting_of):
     macro = sk.f1_score(GOLD, ANSWERS, average="macro")
     expected = f"scored on “practice”: accuracy {accuracy:.6f}, macro_f1 {macro:.6f}"
     assert f"solutions[0]/answers.txt: {expected}" in said(
-        drafting_of(codabench()), UNDERSTOOD
+        drafting_of(codabench()), VERDICT_UNDERSTOOD
     )
 
 
@@ -133,8 +136,10 @@ def test_the_program_itself_is_offered_in_a_rule_set_behind_ours(drafting_of):
     program = next(
         text for name, text in result["files"].items() if name.endswith("program.json")
     )
-    assert program_of(program).command == ("scoring.py",)
-    assert "once those who run the site approve its text" in said(result, DECIDE)
+    assert parse_program_json(program).command == ("scoring.py",)
+    assert "once those who run the site approve its text" in said(
+        result, VERDICT_NEEDS_DECISION
+    )
     lower = declaration(drafting_of(codalab()))
     assert 'column = "error", lower_is_better = true' in lower
     assert "width = 2" in lower
@@ -202,7 +207,9 @@ def test_a_program_whose_tables_the_site_does_not_write_is_left_out_with_what_it
     drafting_of, gold, answers, reader, reason
 ):
     result = drafting_of(with_tables("csv", gold, answers, reader))
-    assert reason in said(result, LEFT_OUT) + said(result, DECIDE)
+    assert reason in said(result, VERDICT_LEFT_OUT) + said(
+        result, VERDICT_NEEDS_DECISION
+    )
     assert "[task.program]" not in declaration(result)
 
 
@@ -242,19 +249,23 @@ def test_what_keeps_a_program_from_running_here_is_reported(
     drafting_of, changed, reason
 ):
     result = drafting_of(codabench(**changed))
-    assert reason in said(result, LEFT_OUT) + said(result, DECIDE)
+    assert reason in said(result, VERDICT_LEFT_OUT) + said(
+        result, VERDICT_NEEDS_DECISION
+    )
 
 
 def test_participants_see_the_public_lines_of_the_instances_and_no_gold(drafting_of):
     result = drafting_of(codabench())
     assert 'shown = ["input"]' in declaration(result)
-    assert "participants see the lines of pictures.txt" in said(result, DECIDE)
+    assert "participants see the lines of pictures.txt" in said(
+        result, VERDICT_NEEDS_DECISION
+    )
     leaking = drafting_of(
         codabench(**{"public/labels.txt": codabench()["dev/labels.txt"]})
     )
     assert (
         "labels.txt, which participants get there, is the gold of “practice”"
-        in said(leaking, DECIDE)
+        in said(leaking, VERDICT_NEEDS_DECISION)
     )
 
 
@@ -274,7 +285,7 @@ def test_codalab_becomes_a_season_whose_vectors_are_numbers_of_a_row(drafting_of
     assert 'form = "numbers"' in toml
     assert 'unit = "row"' in toml
     assert 'measures = ["mse"]' in toml
-    assert "scored on “practice”: mse 0.075000" in said(result, UNDERSTOOD)
+    assert "scored on “practice”: mse 0.075000" in said(result, VERDICT_UNDERSTOOD)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +341,7 @@ def test_a_bundle_that_cannot_be_imported_names_the_one_thing_that_prevents_it(
 ):
     result = drafting_of(codabench(**files))
     assert result["values"] is None
-    prevents = said(result, PREVENTS)
+    prevents = said(result, VERDICT_PREVENTS_IMPORT)
     assert expected in prevents
     assert prevents.count("\n") == 0
 
@@ -339,9 +350,11 @@ def test_a_program_that_is_not_recognised_leaves_a_draft_that_says_so(drafting_o
     program = "import mystery\nprint(mystery.score())\n"
     result = drafting_of(codabench(**{"program/scoring.py": program}))
     assert [task["slug"] for task in result["values"]["tasks"]] == ["pets"]
-    assert "the scoring program is not recognised" in said(result, DECIDE)
+    assert "the scoring program is not recognised" in said(
+        result, VERDICT_NEEDS_DECISION
+    )
     assert "column “Accuracy” is no measure that was recognised" in said(
-        result, LEFT_OUT
+        result, VERDICT_LEFT_OUT
     )
 
 
@@ -356,7 +369,9 @@ def test_a_date_that_is_none_closes_the_phase_until_somebody_sets_one(drafting_o
     [task] = result["values"]["tasks"]
     opens = {phase["slug"]: phase["opens"][:4] for phase in task["phases"]}
     assert opens == {"practice": "2097", "final": "2031"}
-    assert "phases[1].start: “soon” is no date; set the date" in said(result, DECIDE)
+    assert "phases[1].start: “soon” is no date; set the date" in said(
+        result, VERDICT_NEEDS_DECISION
+    )
 
 
 def test_a_sample_with_other_lines_is_no_run_and_the_next_one_is_tried(drafting_of):
@@ -368,10 +383,10 @@ def test_a_sample_with_other_lines_is_no_run_and_the_next_one_is_tried(drafting_
     }
     result = drafting_of(codabench(**more))
     assert "has not the 8 lines of “practice”: the next sample" in said(
-        result, LEFT_OUT
+        result, VERDICT_LEFT_OUT
     )
     assert "sample.zip/mine.txt: scored on “practice”: accuracy 0.750000" in said(
-        result, UNDERSTOOD
+        result, VERDICT_UNDERSTOOD
     )
 
 
@@ -393,9 +408,11 @@ def test_a_bundle_that_takes_programs_and_results_is_imported_for_its_sample(
         }
     )
     result = drafting_of(files)
-    assert "participants may send programs there" in said(result, DECIDE)
+    assert "participants may send programs there" in said(
+        result, VERDICT_NEEDS_DECISION
+    )
     scored = "starting kit: sample_result/a.txt: scored on “final”: mse 0.075000"
-    assert scored in said(result, UNDERSTOOD)
+    assert scored in said(result, VERDICT_UNDERSTOOD)
 
 
 @pytest.fixture
@@ -418,7 +435,7 @@ def test_signs_that_no_database_holds_are_replaced(bundle):
         create_drafted_season(draft, filename="pets.zip", by=None)
     season = Season.objects.get()
     assert season.title == "Pets\ufffd in ?pictures"
-    assert any("re\ufffdd?" in line.place for line in stored_import_report(season))
+    assert any("re\ufffdd?" in line.place for line in load_stored_import_report(season))
 
 
 @pytest.mark.django_db
@@ -435,8 +452,8 @@ def test_a_draft_is_loaded_as_a_season_file_is_and_keeps_its_report(bundle):
     assert list(golds) == [("final", 4), ("practice", 8)]
     final = Phase.objects.get(slug="final")
     assert final.opens == dt.datetime(2031, 2, 1, 10, tzinfo=dt.UTC)
-    assert list(stored_import_report(season)) == list(draft.report)
-    assert stored_import_report(season)[0].verdict == DECIDE
+    assert list(load_stored_import_report(season)) == list(draft.report)
+    assert load_stored_import_report(season)[0].verdict == VERDICT_NEEDS_DECISION
 
 
 @pytest.mark.django_db
@@ -459,9 +476,9 @@ def test_the_command_makes_the_draft_of_a_folder_or_says_why_not(tmp_path):
 
 ROOT = Path(__file__).resolve().parents[2]
 VERDICT = {
-    UNDERSTOOD: "taken",
-    LEFT_OUT: "dropped, with a message",
-    DECIDE: "asked of you",
+    VERDICT_UNDERSTOOD: "taken",
+    VERDICT_LEFT_OUT: "dropped, with a message",
+    VERDICT_NEEDS_DECISION: "asked of you",
 }
 
 
@@ -488,12 +505,12 @@ def of_path(path: str):
 def test_a_key_is_noted_as_the_guide_says_and_an_unknown_one_too(layout):
     for key in KEYS_BY_PLATFORM[layout]:
         report = ImportReport()
-        report_keys(of_path(key.path), layout, report)
+        report_keys_needing_attention(of_path(key.path), layout, report)
         noted = [(line.place, line.verdict) for line in report]
-        taken = key.verdict == UNDERSTOOD
+        taken = key.verdict == VERDICT_UNDERSTOOD
         assert noted == ([] if taken else [(key.path, key.verdict)])
     report = ImportReport()
-    report_keys({"colour": "red"}, layout, report)
+    report_keys_needing_attention({"colour": "red"}, layout, report)
     assert [line.message for line in report] == ["no key that the importer knows “red”"]
 
 
@@ -519,7 +536,7 @@ def recognised(program: str, **files: str):
         InputFile(name, name, partial(io.BytesIO, text.encode()))
         for name, text in own.items()
     ]
-    found = read_program(inputs, "program", ImportReport())
+    found = read_scoring_program(inputs, "program", ImportReport())
     return {key: own.name for key, own in found.by_key.items()}, [
         own.name for own in found.others
     ]
@@ -591,7 +608,7 @@ def test_a_file_beside_the_program_may_name_its_function():
     ],
 )
 def test_dates_have_the_month_first_or_are_iso_and_in_utc(written, expected):
-    assert read_date(written).isoformat() == f"{expected}+00:00"
+    assert parse_bundle_date(written).isoformat() == f"{expected}+00:00"
 
 
 @pytest.mark.parametrize(
@@ -599,7 +616,7 @@ def test_dates_have_the_month_first_or_are_iso_and_in_utc(written, expected):
 )
 def test_what_is_no_date_is_refused(written):
     with pytest.raises(InvalidBundleDate):
-        read_date(written)
+        parse_bundle_date(written)
 
 
 def test_pages_of_html_become_markdown_without_scripts_and_odd_links():
@@ -678,7 +695,11 @@ def test_each_key_that_the_readers_ask_for_is_in_the_guide_and_the_other_way_rou
     parts = {part for key in known for part in _parts_of(key)}
     within = {path for path in paths if path.rpartition(".")[0] in known}
     assert paths - known - parts - within == set()
-    taken = {key.path for key in KEYS_BY_PLATFORM[layout] if key.verdict == UNDERSTOOD}
+    taken = {
+        key.path
+        for key in KEYS_BY_PLATFORM[layout]
+        if key.verdict == VERDICT_UNDERSTOOD
+    }
     assert {path.removesuffix("[]") for path in taken - UNREAD} - paths == set()
 
 

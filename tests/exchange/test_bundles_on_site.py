@@ -96,7 +96,7 @@ def test_a_name_that_is_taken_is_told_and_the_draft_can_be_made_under_another(
 
 
 def test_a_program_gets_the_report_and_the_draft(client, olga):
-    _, secret = Token.objects.issue(user=olga, name="test", scope="write")
+    _, secret = Token.objects.create_token(user=olga, name="test", scope="write")
     by = {"Authorization": f"Token {secret}"}
     where = f"{API}/new-season-bundle/"
     dry = client.post(where, {"file": zipped(codalab()), "dry_run": "true"}, headers=by)
@@ -146,7 +146,7 @@ def test_the_page_asks_which_file_is_the_gold_and_reads_the_bundle_again(client,
 def test_a_program_chooses_the_gold_or_learns_what_is_wrong(
     client, olga, gold, status, words
 ):
-    _, secret = Token.objects.issue(user=olga, name="test", scope="write")
+    _, secret = Token.objects.create_token(user=olga, name="test", scope="write")
     by = {"Authorization": f"Token {secret}"}
     sent = {"file": zipped(with_two_candidates()), "gold": gold, "dry_run": "true"}
     answer = client.post(f"{API}/new-season-bundle/", sent, headers=by)

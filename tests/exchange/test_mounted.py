@@ -6,7 +6,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from scoring.exchange.mounted import mounted_archives
+from scoring.exchange.mounted import list_mounted_archives
 from tests.archive.archives import BOARD, SLUG, write_small_archive
 from tests.archive.test_archive import archive, first, kept_archive, kept_phase, rewrite  # noqa: F401  (fixtures)
 
@@ -51,7 +51,7 @@ def test_an_archive_in_which_a_digit_was_changed_is_not_mounted(archive):  # noq
     rewrite(first(archive, "scores/*.json"), change)
     with pytest.raises(CommandError, match="not mounted: it does not hold: run"):
         mount(archive)
-    assert mounted_archives() == []
+    assert list_mounted_archives() == []
 
 
 def test_nothing_can_be_sent_to_a_mounted_archive_and_it_can_be_taken_away(

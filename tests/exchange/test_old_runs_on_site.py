@@ -196,7 +196,7 @@ def test_old_scores_for_which_there_is_no_room_are_told_and_the_runs_stay(
 
 
 def test_a_program_follows_the_job(client, phase, olga):
-    _, secret = Token.objects.issue(user=olga, name="test", scope="write")
+    _, secret = Token.objects.create_token(user=olga, name="test", scope="write")
     by = {"Authorization": f"Token {secret}"}
     where = reverse("api:old-runs", args=[phase.pk])
     answer = client.post(where, {"file": zipped(RUNS)}, headers=by)

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from scoring.metrics.entailment import Pair, stored_labels
+from scoring.metrics.entailment import EntailmentPair, read_stored_labels
 from scoring.models import Judge, Judgement, JudgementImport
 from scoring.worker.entailment_labels import import_labels
 from scoring.worker.score import score
@@ -67,8 +67,11 @@ def test_anybody_downloads_labels_that_scorer_and_site_read(client, phase, tmp_p
         "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
     }
     assert "It rains" not in path.read_text()
-    given = stored_labels(path)
-    assert (given.name, given.decide([Pair(OSLO, CLAIM), Pair(ROME, CLAIM)])) == (
+    given = read_stored_labels(path)
+    assert (
+        given.name,
+        given.decide([EntailmentPair(OSLO, CLAIM), EntailmentPair(ROME, CLAIM)]),
+    ) == (
         MODEL,
         [True, False],
     )

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from citeboard.background.kinds import paper_rights_digest
+from citeboard.background.kinds import compute_paper_access_digest
 from scoring.exchange.overview_paper import OverviewPaper
 from tasks.models import Phase, Submission, Task
 from tasks.models.seasons import increment_board_version
@@ -18,9 +18,9 @@ def test_rights_of_a_zip_name_all_that_may_be_taken_back():
     season = factories.make_season(organiser=factories.make_user())
     boards.make_phase(season, rules=("corrected",), shows_instances=True)
     Task.objects.update(min_class_size=5)
-    before = paper_rights_digest(OverviewPaper.for_viewer(season, None))
+    before = compute_paper_access_digest(OverviewPaper.for_viewer(season, None))
     Phase.objects.update(shows_instances=False)
-    assert paper_rights_digest(OverviewPaper.for_viewer(season, None)) != before
+    assert compute_paper_access_digest(OverviewPaper.for_viewer(season, None)) != before
 
 
 @pytest.mark.parametrize(

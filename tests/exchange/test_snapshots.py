@@ -200,7 +200,7 @@ def test_a_page_of_the_board_that_was_read_before_lists_what_is_kept_later(
 def test_reading_a_citation_again_stores_nothing_and_an_hour_has_its_limit(
     client, phase, monkeypatch
 ):
-    monkeypatch.setattr("scoring.models.boards.MAX_SNAPSHOTS_AN_HOUR", 1)
+    monkeypatch.setattr("scoring.models.boards.MAX_SNAPSHOTS_PER_HOUR", 1)
     for _ in range(2):
         assert (
             "/snapshots/"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from citeboard.core import storage
 from scoring.models import Evaluation, LogEntry
-from scoring.offline.scoring import Scoring, score as score_offline
+from scoring.offline.scoring import ScoringRequest, score as score_offline
 from scoring.receipts import log
 from scoring.results.board.standings import compute_board
 from tasks.models import Job, Submission
@@ -48,15 +48,15 @@ def assert_is_scored_once(submission: Submission, receipts: int = 1) -> None:
     )
     for evaluation in evaluations:
         assert kept(evaluation) == recomputed(evaluation)
-        assert storage.statistics.exists(evaluation.statistics)
+        assert storage.statistics_file_storage.exists(evaluation.statistics)
         assert evaluation.receipts.count() == receipts
 
 
 def assert_log_has_no_hole() -> None:
-    log.keep_log_current()
+    log.create_or_extend_receipt_log()
     indexes = list(LogEntry.objects.values_list("index", flat=True))
     assert indexes == list(range(len(indexes)))
-    assert log.head()["size"] == len(indexes)
+    assert log.read_signed_log_head()["size"] == len(indexes)
 
 
 def is_sound(submission: Submission) -> bool:
@@ -94,14 +94,18 @@ def recomputed(evaluation: Evaluation) -> dict[str, float | None]:
     key = (submission.sha256, evaluation.gold.digest, evaluation.rules)
     if key not in _known:
         with tempfile.TemporaryDirectory() as folder:
-            run = storage.local_copy(storage.runs, submission.file, Path(folder))
-            gold = storage.local_copy(storage.gold, evaluation.gold.file, Path(folder))
-            asked = Scoring(
+            run = storage.copy_to_local_folder(
+                storage.run_file_storage, submission.file, Path(folder)
+            )
+            gold = storage.copy_to_local_folder(
+                storage.gold_file_storage, evaluation.gold.file, Path(folder)
+            )
+            asked = ScoringRequest(
                 task_type=task.task_type,
                 gold=[gold],
                 run=run,
                 rules=evaluation.rules,
-                options=task.task_type.checked_options(evaluation.options),
+                options=task.task_type.validate_options(evaluation.options),
                 resamples=0,
             )
             metrics = score_offline(asked)["metrics"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from citeboard.core.processes import host_of_machine
+from citeboard.core.processes import extract_host_name
 from tasks.models import Job
 from tests.faults.namespaces import in_namespaces
 from tests.faults.promises import assert_scored_exactly_once, wait_until_settled
@@ -116,7 +116,7 @@ def test_what_one_scores_outlives_every_restart_of_the_others(container, send):
     )
     [job] = submission.jobs.all()
     [busy] = [
-        made for made in containers if made.host == host_of_machine(job.lease_owner)
+        made for made in containers if made.host == extract_host_name(job.lease_owner)
     ]
     [other] = [made for made in containers if made is not busy]
     for end in (Container.destroy, Container.stop):

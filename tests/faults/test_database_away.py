@@ -139,7 +139,7 @@ def test_pages_api_and_uploads_are_answered_503_until_postgresql_is_back(
     served = serve(only="site", DATABASE_URL=url)
     lead = team.memberships.get(role=Membership.Role.LEAD).user
     signed_in = {
-        "Authorization": f"Token {Token.objects.issue(user=lead, name='test')[1]}"
+        "Authorization": f"Token {Token.objects.create_token(user=lead, name='test')[1]}"
     }
     runs = f"/api/v1/phases/{phase.pk}/submissions/"
     sent = {

@@ -16,11 +16,11 @@ from django.utils import timezone
 
 from citeboard.core.database import (
     MIGRATION_LOCK_KEY,
+    MIGRATION_LOCK_WAIT_MESSAGE,
     SCHEMA_EPOCH,
-    WAITING_MESSAGE,
     UnusableSchema,
-    refuse_unusable_schema,
-    schema_state,
+    raise_if_schema_unusable,
+    read_schema_state,
 )
 from citeboard.core.models import SchemaEpoch
 from tasks.models import Job
@@ -92,7 +92,7 @@ def test_a_deploy_of_other_code_while_runs_are_scored_loses_none(
     new = Served({**child_environment, **LONG}, tmp_path / "newer.log", root=newer)
     try:
         new.wait_until_ready()
-        assert schema_state().unknown == ["scoring.0999_later"]
+        assert read_schema_state().unknown == ["scoring.0999_later"]
         more = [send() for _ in range(3)]
         old.process.send_signal(signal.SIGTERM)
         assert old.process.wait() == 0
@@ -149,7 +149,7 @@ def test_a_database_of_before_0_2_0_is_refused_in_a_sentence(
 
 def test_a_schema_of_this_epoch_is_worked_with(transactional_db):
     SchemaEpoch.objects.get_or_create(number=SCHEMA_EPOCH)
-    refuse_unusable_schema()
+    raise_if_schema_unusable()
 
 
 def test_one_process_migrates_and_the_next_waits_for_it(transactional_db, tmp_path):
@@ -159,7 +159,7 @@ def test_one_process_migrates_and_the_next_waits_for_it(transactional_db, tmp_pa
             waits = subprocess.Popen(
                 command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
             )
-            assert waits.stderr.readline().strip() == WAITING_MESSAGE
+            assert waits.stderr.readline().strip() == MIGRATION_LOCK_WAIT_MESSAGE
         assert waits.communicate()[1] == ""
         assert waits.returncode == 0
         assert manage(environment, "migrate", "--check").returncode == 0

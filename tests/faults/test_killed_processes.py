@@ -195,7 +195,7 @@ def ended(job) -> bool:
 def kept(submission) -> list[str]:
     """The names of its matrices in the storage."""
     try:
-        return storage.statistics.listdir(str(submission.pk))[1]
+        return storage.statistics_file_storage.listdir(str(submission.pk))[1]
     except FileNotFoundError:
         return []
 

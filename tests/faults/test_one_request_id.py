@@ -29,7 +29,7 @@ def test_one_id_follows_a_run_from_the_upload_through_a_lost_worker_to_its_score
     """Site, queue, two workers and the sweeper each write of it; the first worker is killed at it."""
     served = serve(only=None, CITEBOARD_LOG_FORMAT="json")
     lead = team.memberships.get(role=Membership.Role.LEAD).user
-    _, token = Token.objects.issue(user=lead, name="test")
+    _, token = Token.objects.create_token(user=lead, name="test")
     with stopped(served.scorer):
         answer = httpx.post(
             f"http://127.0.0.1:{served.port}/api/v1/phases/{phase.pk}/submissions/",

@@ -36,7 +36,7 @@ def house(serve, redis_url):
 @pytest.fixture
 def post(house, phase, team):
     """Uploads through the site, whose queue is in Redis; this process's is not."""
-    _, token = Token.objects.issue(
+    _, token = Token.objects.create_token(
         user=team.memberships.get(role=Membership.Role.LEAD).user, name="test"
     )
 
@@ -55,7 +55,7 @@ def test_without_redis_runs_are_taken_and_scored_all_the_same(
     door = Door("127.0.0.1", server.port)
     house = serve(only=None, REDIS_URL=f"redis://127.0.0.1:{door.port}/0")
     lead = team.memberships.get(role=Membership.Role.LEAD).user
-    _, token = Token.objects.issue(user=lead, name="test")
+    _, token = Token.objects.create_token(user=lead, name="test")
     runs = []
     try:
         with httpx.Client(
@@ -151,7 +151,7 @@ def test_groups_take_the_wakes_of_their_own_queues(serve, server, phase):
 def sent_to(house, phase) -> Submission:
     """A run of another team through the site's own door."""
     team = make_team(season=phase.task.season)
-    _, token = Token.objects.issue(user=team.memberships.get().user, name="test")
+    _, token = Token.objects.create_token(user=team.memberships.get().user, name="test")
     taken = upload(house.port, phase.pk, token, other_run(1))
     assert taken is not None
     return Submission.objects.get(pk=taken)

@@ -35,7 +35,7 @@ pytestmark = [pytest.mark.worker, pytest.mark.slow]
 @pytest.fixture
 def token(team) -> str:
     lead = team.memberships.get(role=Membership.Role.LEAD).user
-    return Token.objects.issue(user=lead, name="test")[1]
+    return Token.objects.create_token(user=lead, name="test")[1]
 
 
 def stored_runs() -> list[str]:

@@ -25,12 +25,12 @@ from citeboard.core.confined import UPLOAD_FILE_NAME
 from scoring.human import reading as human
 from scoring.offline.verify import verify
 from scoring.worker import reading as worker
-from tasks.seasons.file.entries import SeasonFileAlone, parse_season_file
+from tasks.seasons.file.entries import UploadedSeasonFile, parse_season_file
 from tasks.submissions import reading
 from tasks.types import InputRefused, task_types
 from tasks.types.declared.folder import TOML, read_declaration
-from tasks.types.declared.own_measures import MEASURES
-from tasks.types.files import InputFile, open_input
+from tasks.types.declared.own_measures import MEASURES_FILE_NAME
+from tasks.types.files import InputFile, open_input_files
 from tests.fuzz.mutations import (
     BYTES,
     NUMBERS,
@@ -95,7 +95,7 @@ DECLARED = tuple(
     {
         path.name: path.read_text(encoding="utf-8")
         for path in sorted(folder.iterdir())
-        if path.name in (TOML, MEASURES)
+        if path.name in (TOML, MEASURES_FILE_NAME)
     }
     for folder in sorted((Path(__file__).parents[2] / "examples" / "tasks").iterdir())
     if (folder / TOML).is_file()
@@ -220,7 +220,7 @@ class Runs:
         path.write_bytes(
             mutated(chance, data, [data]) if chance.random() < 0.7 else data
         )
-        return subject.read(open_input(path), chance)
+        return subject.read(open_input_files(path), chance)
 
 
 def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
@@ -279,8 +279,8 @@ class Gold:
             self.path.write_bytes(
                 mutated(chance, data, [data]) if chance.random() < 0.5 else data
             )
-            read = open_input(self.path)
-        task_type.read_gold(read, task_type.checked_options({}))
+            read = open_input_files(self.path)
+        task_type.read_gold(read, task_type.validate_options({}))
         return True
 
 
@@ -307,7 +307,9 @@ def uploads(scratch: Path) -> Iterator[Kind]:
             )
         with chdir(scratch):
             Path(UPLOAD_FILE_NAME).write_bytes(content)
-            Path(human.ITEMS_FILE_NAME).write_text(json.dumps([["claim", "c1"]]))
+            Path(human.JUDGEABLE_ITEMS_FILE_NAME).write_text(
+                json.dumps([["claim", "c1"]])
+            )
             found = program(facts)
         json.dumps(found)
         return not (found.get("problems") or found.get("problem"))
@@ -345,7 +347,7 @@ def season_file(chance: random.Random) -> bool:
         content = b"\n".join(lines)
     else:
         content = mutated(chance, content, SEASONS)
-    entry = parse_season_file(content, SeasonFileAlone())
+    entry = parse_season_file(content, UploadedSeasonFile())
     for problem in entry.findings.problems:
         assert problem.as_dict()["message"]
     return not entry.findings.problems
@@ -369,14 +371,14 @@ def declaration(chance: random.Random) -> bool:
 
 
 def measures(chance: random.Random) -> bool:
-    [files] = [files for files in DECLARED if MEASURES in files]
-    text = files[MEASURES]
+    [files] = [files for files in DECLARED if MEASURES_FILE_NAME in files]
+    text = files[MEASURES_FILE_NAME]
     if chance.random() < 0.3:
         text += f"\nclass Own(Mean):\n    needs = {chance.choice(HOSTILE_VALUES)}\n"
     if chance.random() < 0.7:
         content = mutated(chance, text.encode(), [text.encode()])
         text = content.decode("utf-8", "replace")
-    read_declaration({**files, MEASURES: text})
+    read_declaration({**files, MEASURES_FILE_NAME: text})
     return True
 
 

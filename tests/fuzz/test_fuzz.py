@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 from tasks.types import InputRefused, task_types
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.fuzz import kinds
 from tests.fuzz.trying import Subject, tried
 from tests.growth.readers import gold_files, in_memory
@@ -54,7 +54,7 @@ def test_a_member_of_an_archive_without_a_name_is_told(tmp_path, name):
         ) + listed.to_bytes(4, "little")
         (tmp_path / "gold.zip").write_bytes(data)
     with pytest.raises(InputRefused) as refused:
-        open_input(tmp_path / "gold.zip")
+        open_input_files(tmp_path / "gold.zip")
     assert [problem.message for problem in refused.value.problems] in (
         ["a file without a name"],
         ["its name leads out of the archive"],
@@ -73,7 +73,7 @@ def test_a_paper_in_utf_16_without_a_byte_order_mark_is_told_by_its_name():
         for file in gold_files(task_type)
     ]
     with pytest.raises(InputRefused) as refused:
-        task_type.read_gold(files, task_type.checked_options({}))
+        task_type.read_gold(files, task_type.validate_options({}))
     problem = refused.value.problems[0]
     assert (problem.file.endswith(".xml"), problem.message) == (
         True,

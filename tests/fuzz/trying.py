@@ -12,12 +12,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from scoring.offline.evaluate import Resampling, evaluate
+from scoring.offline.evaluate import IntervalSettings, evaluate_pairs
 from tasks.types import InputRefused, Split, TaskType
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tasks.types.positional_citations import parsing
-from tasks.types.positional_citations.claims import ROOT, Parse
-from tasks.types.problems import fatal
+from tasks.types.positional_citations.claims import ROOT_RELATION, Parse
+from tasks.types.problems import select_fatal_problems
 from tasks.types.runs import read_run
 from tests.fuzz.mutations import mutated
 from tests.growth.readers import FORMS, NAMES, Files, gold_files, in_memory
@@ -44,7 +44,7 @@ class Subject:
     @cached_property
     def options(self) -> dict[str, str]:
         words = [word for word in sample_options(self.task_type) if word != "--option"]
-        return self.task_type.checked_options(
+        return self.task_type.validate_options(
             dict(word.split("=", 1) for word in words)
         )
 
@@ -96,7 +96,7 @@ class Subject:
         )
         for problem in problems:
             assert problem.as_dict()["message"]
-        if fatal(problems):
+        if select_fatal_problems(problems):
             return False
         self._score(answers, chance.choice(list(self.task_type.rules)))
         return True
@@ -110,12 +110,12 @@ class Subject:
         path.write_bytes(
             mutated(chance, data, [data]) if chance.random() < 0.7 else data
         )
-        return open_input(path)
+        return open_input_files(path)
 
     def _score(self, answers: Any, rules: str) -> None:
         pairs = self.task_type.pair(self.split, answers, rules, self.options)
-        resampling = Resampling(resamples=0)
-        evaluate(
+        resampling = IntervalSettings(resamples=0)
+        evaluate_pairs(
             self.task_type,
             pairs,
             rules=rules,
@@ -163,12 +163,12 @@ def limited() -> Iterator[None]:
 @contextmanager
 def parses_made_up() -> Iterator[None]:
     """A tree for any text in place of the sample's parses, as a mutated answer has none there."""
-    given = parsing.file_parses
-    parsing.file_parses = lambda texts, path: [_tree(text) for text in texts]
+    given = parsing.read_parses_from_file
+    parsing.read_parses_from_file = lambda texts, path: [_tree(text) for text in texts]
     try:
         yield
     finally:
-        parsing.file_parses = given
+        parsing.read_parses_from_file = given
 
 
 def _tree(text: str) -> Parse:
@@ -178,4 +178,4 @@ def _tree(text: str) -> Parse:
     relations = [
         chance.choice(("nsubj", "conj", "cc", "prep", "advcl")) for _ in tokens
     ]
-    return Parse(tuple(tokens), tuple(heads), (ROOT, *relations[1:]))
+    return Parse(tuple(tokens), tuple(heads), (ROOT_RELATION, *relations[1:]))

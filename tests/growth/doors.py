@@ -12,7 +12,7 @@ from typing import Any
 from citeboard.core.confined import UPLOAD_FILE_NAME
 from scoring.human import reading as human
 from scoring.worker import reading as worker
-from tasks.seasons.file.entries import SeasonFileAlone, parse_season_file
+from tasks.seasons.file.entries import UploadedSeasonFile, parse_season_file
 from tasks.submissions import reading
 from tasks.types import InputRefused, TaskType
 from tests.growth.readers import (
@@ -125,7 +125,7 @@ def others(folder: Path) -> Iterator[tuple[str, Read, Made]]:
         ),
         "judgements": (human.judgements, {"filename": "j.jsonl"}, JUDGEMENT),
     }
-    (folder / human.ITEMS_FILE_NAME).write_text(json.dumps([["claim", "c1"]]))
+    (folder / human.JUDGEABLE_ITEMS_FILE_NAME).write_text(json.dumps([["claim", "c1"]]))
     for name, (program, facts, line) in programs.items():
         for what, _, made in (*files({"id": "1"}), ("its lines", "", _times(line))):
             yield f"{name}: {what}", partial(_program, folder, program, facts), made
@@ -142,7 +142,7 @@ def _keys(size: int) -> bytes:
 
 def _season(content: bytes) -> object:
     try:
-        return parse_season_file(content, SeasonFileAlone())
+        return parse_season_file(content, UploadedSeasonFile())
     except InputRefused as refused:
         return refused
 

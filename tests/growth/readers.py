@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tasks.types import InputRefused, TaskType
-from tasks.types.files import InputFile, open_input
+from tasks.types.files import InputFile, open_input_files
 from tasks.types.runs import read_run
 from tests.tasks.test_every_type import folder, sample
 
@@ -43,12 +43,12 @@ def in_memory(name: str, content: bytes) -> InputFile:
 
 
 def index_and_options(task_type: TaskType) -> tuple[dict[str, Any], dict[str, str]]:
-    options = task_type.checked_options({})
+    options = task_type.validate_options({})
     return task_type.read_gold(gold_files(task_type), options).index, options
 
 
 def gold_files(task_type: TaskType) -> Files:
-    return [file for path in sample(task_type)[0] for file in open_input(path)]
+    return [file for path in sample(task_type)[0] for file in open_input_files(path)]
 
 
 def reading(task_type: TaskType) -> Callable[[Files], object]:
@@ -57,7 +57,7 @@ def reading(task_type: TaskType) -> Callable[[Files], object]:
 
 
 def reading_gold(task_type: TaskType) -> Callable[[Files], object]:
-    options = task_type.checked_options({})
+    options = task_type.validate_options({})
 
     def read(files: Files) -> object:
         try:

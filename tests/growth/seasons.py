@@ -86,7 +86,7 @@ def fill(phase: Phase, size: int) -> None:
     )  # fmt: skip
     metric = phase.task.task_type.rules["corrected"][0].name
     column = f"{metric}|rules:corrected|average:micro|gold:0123456789ab|v:1"
-    [shared] = Signature.objects.ids_of(
+    [shared] = Signature.objects.get_or_insert_ids(
         [
             Signature(
                 metric=metric, column=column, position=0, text=f"{column}|n:*|missing:*"

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.mass]
 
 FEW, MANY = 500, mass(2_000, 100_000)
 #: By these rules one run of each team counts.
-RULES = (Phase.Counting.BEST, Phase.Counting.LAST)
+RULES = (Phase.CountedRunsRule.BEST, Phase.CountedRunsRule.LAST)
 
 
 def test_one_run_of_each_team_is_found_without_a_look_at_its_other_runs():

@@ -13,7 +13,7 @@ import tasks.types
 from citeboard.core.markdown import render_markdown
 from scoring.metrics import porter
 from tasks.types import InputRefused, task_types
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.growth import doors, readers, texts
 from tests.growth.functions import text_functions
 from tests.growth.measuring import growth, peak_memory, steps
@@ -133,7 +133,7 @@ def test_no_tokenizer_or_splitter_costs_more_than_in_proportion():
     assert found == {}
 
 
-@pytest.mark.parametrize("stem", [porter.rouge_score_stem, porter.rouge155_stem])
+@pytest.mark.parametrize("stem", [porter.stem_as_rouge_score, porter.stem_as_rouge155])
 def test_no_word_costs_a_stemmer_more_than_in_proportion(stem):
     words = [
         (
@@ -194,4 +194,4 @@ def test_an_archive_of_many_files_is_refused_before_its_list_is_read(tmp_path):
 
 def _refused_for_its_number(path):
     with pytest.raises(InputRefused, match="at most 20,000"):
-        open_input(path)
+        open_input_files(path)

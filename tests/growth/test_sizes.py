@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from tasks.jobs import engine
-from tasks.jobs.queue_choice import place_in_queue
+from tasks.jobs.queue_choice import compute_position_in_queue
 from tests.factories import make_phase
 from tests.growth.looks import look
 from tests.growth.seasons import make_waiting
@@ -37,8 +37,10 @@ def costs_of_waiting(phase, size, teams):
         connection.cursor().execute("SET LOCAL enable_seqscan = off")
     return {
         "claim": look(lambda: engine.claim_next_job("group:1.1", "group:")),
-        "place of one in the middle": look(lambda: place_in_queue(runs[size // 2])),
-        "place of the last": look(lambda: place_in_queue(runs[-1])),
+        "place of one in the middle": look(
+            lambda: compute_position_in_queue(runs[size // 2])
+        ),
+        "place of the last": look(lambda: compute_position_in_queue(runs[-1])),
     }
 
 

@@ -8,7 +8,7 @@ from django.db.models import F, Q, Sum
 from django.utils import timezone
 
 from citeboard.core import api
-from citeboard.ops.doctor import examine
+from citeboard.ops.doctor import run_health_checks
 from citeboard.teams.models import Team
 from tasks.jobs import tallies
 from tasks.jobs.sweeper import sweep_jobs
@@ -102,8 +102,8 @@ def test_what_is_undone_or_broken_off_counts_for_nothing(phase):
 def test_runs_of_a_team_that_was_merged_count_for_the_other_one(phase):
     first, second, *_ = Team.objects.filter(submissions__isnull=False).distinct()
     Submission.objects.filter(team=first).update(team=second, number=F("number") + 1000)
-    assert tallies.tallied_run_count(Q(team=first.pk)) == 0
-    assert tallies.tallied_run_count(Q(team=second.pk)) == 20
+    assert tallies.sum_tallied_run_counts(Q(team=first.pk)) == 0
+    assert tallies.sum_tallied_run_counts(Q(team=second.pk)) == 20
 
 
 def test_a_sweep_leaves_one_row_of_what_is_alike_and_none_of_what_there_is_not(phase):
@@ -122,10 +122,10 @@ def test_a_sweep_leaves_one_row_of_what_is_alike_and_none_of_what_there_is_not(p
 
 def test_the_doctor_finds_what_was_written_behind_the_triggers_and_mends_it(phase):
     Tallied.objects.filter(what="run").update(number=5)
-    [finding] = examine(["counts"])
+    [finding] = run_health_checks(["counts"])
     assert finding.state == "odd"
-    assert [each.state for each in examine(["counts"])] == ["good"]
-    assert tallies.tallied_run_count(Q()) == Submission.objects.count() == 40
+    assert [each.state for each in run_health_checks(["counts"])] == ["good"]
+    assert tallies.sum_tallied_run_counts(Q()) == Submission.objects.count() == 40
 
 
 def test_triggers_that_a_changed_table_has_lost_come_back_and_what_was_missed_is_counted(
@@ -134,11 +134,11 @@ def test_triggers_that_a_changed_table_has_lost_come_back_and_what_was_missed_is
     on = " ON tasks_submission" if connection.vendor == "postgresql" else ""
     connection.cursor().execute(f"DROP TRIGGER tallied_tasks_submission_delete{on}")
     Submission.objects.filter(number=1).delete()
-    assert tallies.tallied_run_count(Q()) == 40
+    assert tallies.sum_tallied_run_counts(Q()) == 40
     tallies.create_counting_triggers(connection)
-    assert tallies.tallied_run_count(Q()) == 36
+    assert tallies.sum_tallied_run_counts(Q()) == 36
     Submission.objects.filter(number=2).delete()
-    assert tallies.tallied_run_count(Q()) == 32
+    assert tallies.sum_tallied_run_counts(Q()) == 32
     assert are_right()
 
 

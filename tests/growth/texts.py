@@ -8,7 +8,7 @@ from pathlib import Path
 from tasks.submissions import reading
 from tasks.types import InputRefused
 from tasks.types.declared.folder import TOML, read_declaration
-from tasks.types.declared.own_measures import MEASURES
+from tasks.types.declared.own_measures import MEASURES_FILE_NAME
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "tasks" / "reference-verification"
 Made = Callable[[int], object]
@@ -22,7 +22,9 @@ PLACES = {
 
 def read_metadata(text: str) -> None:
     with suppress(reading.MetadataUnreadable):
-        reading.run_facts_in_metadata(reading.parse_metadata_yaml(text.encode()))
+        reading.convert_metadata_to_run_fields(
+            reading.parse_metadata_yaml(text.encode())
+        )
 
 
 def read_toml(text: str) -> None:
@@ -31,7 +33,10 @@ def read_toml(text: str) -> None:
 
 
 def read_measures(text: str) -> None:
-    files = {TOML: (EXAMPLE / TOML).read_text(encoding="utf-8"), MEASURES: text}
+    files = {
+        TOML: (EXAMPLE / TOML).read_text(encoding="utf-8"),
+        MEASURES_FILE_NAME: text,
+    }
     with suppress(InputRefused):
         read_declaration(files)
 

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from scoring.judges.addressing import EXCERPT_CHARACTERS, find_judge_instruction
+from scoring.judges.addressing import MAX_EXCERPT_CHARACTERS, find_judge_instruction
 from tests.factories import make_user
 from tests.judges.stub import stub_endpoint
 from tests.judges.test_judging_runs import (  # noqa: F401  (fixture)
@@ -64,7 +64,7 @@ def test_many_blanks_are_read_in_linear_time(words):
 def test_a_long_text_is_shown_around_the_phrase():
     shown = find_judge_instruction("word " * 1000 + INJECTED + " word" * 1000)
     assert INJECTED in shown
-    assert len(shown) <= EXCERPT_CHARACTERS
+    assert len(shown) <= MAX_EXCERPT_CHARACTERS
 
 
 @pytest.mark.both_databases

@@ -11,9 +11,9 @@ from django.urls import reverse
 from citeboard.core import storage
 from scoring.human.disagreements import (
     DisagreementRequest,
+    build_lines_for_people_to_label,
     count_ledger_labels,
-    judges_to_compare,
-    lines_to_label,
+    list_judges_to_compare,
     sample_disagreements,
     save_disagreement_sheet,
 )
@@ -76,12 +76,12 @@ def asked(phase, **changes) -> DisagreementRequest:
 @pytest.fixture
 def sheet(phase, organiser):
     found = sample_disagreements(asked(phase), organiser)
-    lines = store_sheet_file(lines_to_label(asked(phase), found))
+    lines = store_sheet_file(build_lines_for_people_to_label(asked(phase), found))
     return save_disagreement_sheet(asked(phase), found, lines, by=organiser)
 
 
 def form_of(sheet) -> list[dict]:
-    with storage.statistics.open(sheet.file) as file:
+    with storage.statistics_file_storage.open(sheet.file) as file:
         return [json.loads(line) for line in file.read().splitlines()]
 
 
@@ -158,7 +158,7 @@ def test_judges_that_agree_on_all_citations_give_no_sheet(phase, organiser, brin
 def test_a_phase_whose_labels_are_files_has_no_judges_to_compare(phase):
     phase.task.options = {}
     phase.task.rules = ["corrected"]
-    assert judges_to_compare(phase) == []
+    assert list_judges_to_compare(phase) == []
 
 
 def test_the_page_draws_a_sheet_of_citations(phase, organiser, client):
@@ -187,5 +187,7 @@ def test_the_command_writes_the_sheet_of_citations(phase, organiser):
         stdout=out,
     )
     found = sample_disagreements(asked(phase), organiser)
-    assert out.getvalue().encode() == lines_to_label(asked(phase, pairs=100), found)
+    assert out.getvalue().encode() == build_lines_for_people_to_label(
+        asked(phase, pairs=100), found
+    )
     assert EstimateSheet.objects.get().judgements == 1

@@ -13,32 +13,32 @@ import urllib3
 
 from scoring.judges import connections
 from scoring.judges.asking import (
-    MAX_CHARGED_REQUESTS,
+    MAX_CHARGED_REQUESTS_PER_QUESTION,
     MAX_CONSECUTIVE_FAILURES,
     ChatAsker,
     EndpointUnavailable,
     ask_all_questions,
-    max_cost_per_question,
-    max_cost_per_request,
+    compute_max_cost_per_question,
+    compute_max_cost_per_request,
 )
 from scoring.judges.chat import (
-    MAX_ATTEMPTS,
-    MAX_PAUSE,
+    MAX_PAUSE_SECONDS,
     MAX_REPLY_BYTES,
+    MAX_REQUEST_ATTEMPTS,
     ChatEndpoint,
     ChatRequestFailed,
     EndpointRefusesAll,
-    retry_after_seconds,
+    parse_retry_after_seconds,
 )
 from scoring.judges.declared import ChatJudge, TokenPrice
 from scoring.judges.questions import JudgePrompt, JudgeQuestion
-from tasks.types.ledger import ENTAILS, NO_LABEL
+from tasks.types.ledger import ENTAILS_KIND, NO_VALID_LABEL
 from tests.judges.stub import Sent, said, status, stub_endpoint
 
-PROMPT = JudgePrompt.default(ENTAILS)
+PROMPT = JudgePrompt.default(ENTAILS_KIND)
 USD = TokenPrice(Decimal("0.4"), Decimal("1.6"), "USD")
-GOOD = JudgeQuestion(ENTAILS, ("It rains in Oslo.", "It rains."))
-BAD = JudgeQuestion(ENTAILS, ("This one is hostile.", "It rains."))
+GOOD = JudgeQuestion(ENTAILS_KIND, ("It rains in Oslo.", "It rains."))
+BAD = JudgeQuestion(ENTAILS_KIND, ("This one is hostile.", "It rains."))
 
 
 def judge_at(address: str, **more) -> ChatJudge:
@@ -71,7 +71,7 @@ def asked(replies, *questions: JudgeQuestion, **more):
             answers[answer.question] = answer
             assert answer.cost <= reserved[answer.question]
         for question in wanted:
-            reserved[question] = max_cost_per_question(judge, PROMPT, question)
+            reserved[question] = compute_max_cost_per_question(judge, PROMPT, question)
         return wanted
 
     with stub_endpoint(replies) as stub:
@@ -106,36 +106,46 @@ HALF = Sent(said("Yes").body[:40], length=len(said("Yes").body))
 NO_JSON = Sent(said("Yes").body[:40])
 #: What the hostile question gets: a reply, the label, the failure, the number of requests.
 CASES = {
-    "429 for ever": (status(429), "", "status 429", MAX_ATTEMPTS),
-    "500 for ever": (status(500), "", "status 500", MAX_ATTEMPTS),
+    "429 for ever": (status(429), "", "status 429", MAX_REQUEST_ATTEMPTS),
+    "500 for ever": (status(500), "", "status 500", MAX_REQUEST_ATTEMPTS),
     "400": (status(400), "", "status 400", 1),
     "a redirect": (status(302, Location="http://127.0.0.1:1/"), "", "status 302", 1),
-    "half a document": (HALF, "", "connection lost", MAX_CHARGED_REQUESTS),
-    "half a document, well framed": (NO_JSON, "", "not JSON", MAX_CHARGED_REQUESTS),
-    "a list": (Sent(b"[]"), "", "not a chat reply", MAX_CHARGED_REQUESTS),
-    "no choices": (Sent(b'{"choices": []}'), "", "not a chat reply", MAX_CHARGED_REQUESTS),
-    "content of numbers": (said(7), "", "not a chat reply", MAX_CHARGED_REQUESTS),
-    "deep nesting": (Sent(b"[" * 100_000), "", "not JSON", MAX_CHARGED_REQUESTS),
-    "not text": (Sent(b"\xff\xfe\x00"), "", "not JSON", MAX_CHARGED_REQUESTS),
+    "half a document": (HALF, "", "connection lost", MAX_CHARGED_REQUESTS_PER_QUESTION),
+    "half a document, well framed": (NO_JSON, "", "not JSON", MAX_CHARGED_REQUESTS_PER_QUESTION),
+    "a list": (Sent(b"[]"), "", "not a chat reply", MAX_CHARGED_REQUESTS_PER_QUESTION),
+    "no choices": (Sent(b'{"choices": []}'), "", "not a chat reply", MAX_CHARGED_REQUESTS_PER_QUESTION),
+    "content of numbers": (said(7), "", "not a chat reply", MAX_CHARGED_REQUESTS_PER_QUESTION),
+    "deep nesting": (Sent(b"[" * 100_000), "", "not JSON", MAX_CHARGED_REQUESTS_PER_QUESTION),
+    "not text": (Sent(b"\xff\xfe\x00"), "", "not JSON", MAX_CHARGED_REQUESTS_PER_QUESTION),
     "a megabyte": (said("Yes " * 250_000), "", "longer than 256 KiB", 1),
-    "a megabyte of error": (Sent(b"x" * 1_000_000, 500), "", "status 500", MAX_ATTEMPTS),
-    "stalls before a byte": (Sent(b"", length=9, stalls=True), "", "no reply in time", MAX_CHARGED_REQUESTS),
-    "stalls within": (Sent(b'{"ch', length=9, stalls=True), "", "no reply in time", MAX_CHARGED_REQUESTS),
+    "a megabyte of error": (Sent(b"x" * 1_000_000, 500), "", "status 500", MAX_REQUEST_ATTEMPTS),
+    "stalls before a byte": (
+        Sent(b"", length=9, stalls=True),
+        "",
+        "no reply in time",
+        MAX_CHARGED_REQUESTS_PER_QUESTION,
+    ),
+    "stalls within": (
+        Sent(b'{"ch', length=9, stalls=True),
+        "",
+        "no reply in time",
+        MAX_CHARGED_REQUESTS_PER_QUESTION,
+    ),
     "the model refuses": (said(None, refusal="I cannot."), "", "the model refuses", 1),
-    "the prompt's own words": (lambda prompt, nth: said(prompt), NO_LABEL, "", 2),
-    "two answers": (said("Yes. Or No?"), NO_LABEL, "", 2),
-    "no answer": (said("Perhaps."), NO_LABEL, "", 2),
-    "nothing": (said(None), NO_LABEL, "", 2),
-    "another case": (said("YES, yes"), NO_LABEL, "", 2),
-    "within a word": (said("Yesterday, Yes-ish"), NO_LABEL, "", 2),
+    "the prompt's own words": (lambda prompt, nth: said(prompt), NO_VALID_LABEL, "", 2),
+    "two answers": (said("Yes. Or No?"), NO_VALID_LABEL, "", 2),
+    "no answer": (said("Perhaps."), NO_VALID_LABEL, "", 2),
+    "nothing": (said(None), NO_VALID_LABEL, "", 2),
+    "another case": (said("YES, yes"), NO_VALID_LABEL, "", 2),
+    "within a word": (said("Yesterday, Yes-ish"), NO_VALID_LABEL, "", 2),
     "an answer at the second time": (
         lambda prompt, nth: said("No" if nth else "Both"), "no", "", 2,
     ),
     "thinking in tags": (said("<think>Yes? Yes.</think>\n**No**"), "no", "", 1),
     "thinking without its first tag": (said("Yes? </think> No."), "no", "", 1),
-    "thinking without its last tag": (said("<think>Yes, No, Yes"), NO_LABEL, "", 2),
+    "thinking without its last tag": (said("<think>Yes, No, Yes"), NO_VALID_LABEL, "", 2),
     "thinking in thinking": (said("<think><think>Yes</think>Yes</think>No"), "no", "", 1),
-    "many tags": (said("<think>" * 20_000 + "Yes"), NO_LABEL, "", 2),
+    "many tags": (said("<think>" * 20_000 + "Yes"), NO_VALID_LABEL, "", 2),
     "a lie about tokens": (
         said("No", usage={"prompt_tokens": 10**12, "completion_tokens": 10**12}), "no", "", 1,
     ),
@@ -161,7 +171,7 @@ def test_a_repeat_is_stored_after_a_reply_without_an_answer():
         hostile(lambda prompt, nth: said("No" if nth else "?"))
     )
     rows = answers[BAD].rows
-    assert [(row.repeat, row.label) for row in rows] == [(0, NO_LABEL), (1, "no")]
+    assert [(row.repeat, row.label) for row in rows] == [(0, NO_VALID_LABEL), (1, "no")]
 
 
 def test_a_second_request_that_fails_is_sent_again_and_the_first_reply_stays():
@@ -170,7 +180,7 @@ def test_a_second_request_that_fails_is_sent_again_and_the_first_reply_stays():
 
     answers, _stub, _clock = asked(replies, GOOD)
     answer = answers[GOOD]
-    assert [row.label for row in answer.rows] == [NO_LABEL]
+    assert [row.label for row in answer.rows] == [NO_VALID_LABEL]
     assert (answer.failure, answer.is_open) == ("status 400", True)
     again = replace(GOOD, replies=1)
     answers, stub, _clock = asked(lambda prompt, nth: said("No"), again)
@@ -189,19 +199,22 @@ def endpoint_of(urlopen, monkeypatch, **more) -> ChatEndpoint:
 
 @pytest.mark.parametrize(
     ("is_connected", "cause", "charged"),
-    [(True, "connection lost", MAX_CHARGED_REQUESTS), (False, "no connection", 0)],
+    [
+        (True, "connection lost", MAX_CHARGED_REQUESTS_PER_QUESTION),
+        (False, "no connection", 0),
+    ],
 )
 def test_encryption_that_breaks_after_the_request_is_charged(
     is_connected, cause, charged, monkeypatch
 ):
     def urlopen(*args, **options):
         if is_connected:
-            connections._current.deadline.connection = object()
+            connections._thread_local_deadline.deadline.connection = object()
         raise urllib3.exceptions.SSLError("sk-secret")
 
     endpoint = endpoint_of(urlopen, monkeypatch, pause=lambda seconds: None)
     with closing(endpoint), pytest.raises(ChatRequestFailed) as failed:
-        endpoint.ask("Premise", most_charged=MAX_CHARGED_REQUESTS)
+        endpoint.ask("Premise", most_charged=MAX_CHARGED_REQUESTS_PER_QUESTION)
     assert (failed.value.cause, failed.value.charged) == (cause, charged)
 
 
@@ -210,7 +223,7 @@ def test_attempts_before_a_refusal_or_a_stop_are_charged(ending, monkeypatch):
     stopped = threading.Event()
 
     def urlopen(*args, **options):
-        connections._current.deadline.connection = object()
+        connections._thread_local_deadline.deadline.connection = object()
         if ending == "stop":
             stopped.set()
         elif calls:
@@ -223,7 +236,7 @@ def test_attempts_before_a_refusal_or_a_stop_are_charged(ending, monkeypatch):
         urlopen, monkeypatch, stopped=stopped, pause=lambda seconds: None
     )
     judge = judge_at("https://llm.example.org/v1")
-    most = max_cost_per_request(judge, PROMPT.filled(GOOD))
+    most = compute_max_cost_per_request(judge, PROMPT.filled(GOOD))
     with closing(endpoint):
         asker = ChatAsker(judge, PROMPT, endpoint)
         if ending == "stop":
@@ -244,7 +257,7 @@ def test_a_cut_leaves_a_socket_its_encryption():
     with theirs, Encrypted(fileno=ours.detach()) as sock:
         deadline = connections.RequestDeadline(0)
         deadline.connection = SimpleNamespace(sock=sock)
-        deadline.cut()
+        deadline.shut_down_connection()
         assert theirs.recv(1) == b""
 
 
@@ -255,7 +268,7 @@ def test_retry_after_holds_all_requests_and_has_a_limit():
     answers, _stub, clock = asked(replies, GOOD)
     assert answers[GOOD].rows[0].label == "yes"
     assert clock.pauses == [7.0]
-    assert answers[GOOD].cost < max_cost_per_question(
+    assert answers[GOOD].cost < compute_max_cost_per_question(
         judge_at("http://x"), PROMPT, GOOD
     )
 
@@ -263,12 +276,12 @@ def test_retry_after_holds_all_requests_and_has_a_limit():
         return said("Yes") if nth else status(503, Retry_After="9999999999")
 
     _answers, _stub, clock = asked(for_ever, GOOD)
-    assert clock.pauses == [MAX_PAUSE]
+    assert clock.pauses == [MAX_PAUSE_SECONDS]
 
 
 def test_without_retry_after_pauses_grow():
     _answers, _stub, clock = asked(hostile(status(429)), BAD)
-    assert len(clock.pauses) == MAX_ATTEMPTS - 1
+    assert len(clock.pauses) == MAX_REQUEST_ATTEMPTS - 1
     assert clock.pauses == sorted(clock.pauses)
 
 
@@ -276,25 +289,29 @@ def test_without_retry_after_pauses_grow():
     ("text", "seconds"),
     [
         (None, None), ("", None), ("soon", None), ("-5", None), ("1.5", None), ("٣", None),
-        ("0", 0.0), ("30", 30.0), ("9" * 400, MAX_PAUSE),
+        ("0", 0.0), ("30", 30.0), ("9" * 400, MAX_PAUSE_SECONDS),
         ("Thu, 01 Jan 1970 00:01:40 GMT", 60.0), ("Thu, 01 Jan 1970 00:00:00 GMT", 0.0),
         ("Thu, 99 Jan 1970 00:00:00 GMT", None),
     ],
 )  # fmt: skip
 def test_retry_after_is_read_or_ignored(text, seconds):
-    assert retry_after_seconds(text, now=40.0) == seconds
+    assert parse_retry_after_seconds(text, now=40.0) == seconds
 
 
 @pytest.mark.parametrize("code", [401, 403, 404])
 def test_an_endpoint_that_refuses_all_is_asked_no_further(code):
-    many = [JudgeQuestion(ENTAILS, (f"Premise {number}", "h")) for number in range(50)]
+    many = [
+        JudgeQuestion(ENTAILS_KIND, (f"Premise {number}", "h")) for number in range(50)
+    ]
     with pytest.raises(EndpointRefusesAll, match=str(code)) as told:
         asked(lambda prompt, nth: status(code), *many)
     assert "sk-secret" not in str(told.value)
 
 
 def test_an_endpoint_that_is_away_is_left_after_some_failures():
-    many = [JudgeQuestion(ENTAILS, (f"Premise {number}", "h")) for number in range(100)]
+    many = [
+        JudgeQuestion(ENTAILS_KIND, (f"Premise {number}", "h")) for number in range(100)
+    ]
     with pytest.raises(EndpointUnavailable, match="longer than"):
         asked(lambda prompt, nth: said("x" * MAX_REPLY_BYTES), *many)
     replies = Counter()
@@ -309,7 +326,9 @@ def test_an_endpoint_that_is_away_is_left_after_some_failures():
 
 
 def test_connections_are_kept_alive_and_never_more_than_declared():
-    many = [JudgeQuestion(ENTAILS, (f"Premise {number}", "h")) for number in range(60)]
+    many = [
+        JudgeQuestion(ENTAILS_KIND, (f"Premise {number}", "h")) for number in range(60)
+    ]
     answers, stub, _clock = asked(
         lambda prompt, nth: said("Yes"), *many, at_once=3, timeout=60
     )
@@ -319,7 +338,9 @@ def test_connections_are_kept_alive_and_never_more_than_declared():
 
 
 def test_a_stop_keeps_the_answers_in_flight_and_unsent_questions_cost_nothing():
-    many = [JudgeQuestion(ENTAILS, (f"Premise {number}", "h")) for number in range(40)]
+    many = [
+        JudgeQuestion(ENTAILS_KIND, (f"Premise {number}", "h")) for number in range(40)
+    ]
     answers, stopped = {}, threading.Event()
 
     def replies(prompt: str, nth: int) -> Sent:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from scoring.__main__ import UNAVAILABLE, main
+from scoring.__main__ import UNAVAILABLE_EXIT_CODE, main
 from tests.judges.stub import said, status, stub_endpoint, write_judges
 
 PRICE = '{ input = 0.4, output = 1.6, currency = "USD" }'
@@ -69,7 +69,7 @@ def test_no_key_is_printed_or_written(tmp_path, pairs, capsys, monkeypatch):
     with stub_endpoint(lambda prompt, nth: status(401)) as stub:
         key = '"env:CITEBOARD_JUDGE_KEY_A"'
         judges = write_judges(tmp_path, stub.address, key=key)
-        assert run(tmp_path, pairs, judges) == UNAVAILABLE
+        assert run(tmp_path, pairs, judges) == UNAVAILABLE_EXIT_CODE
     assert stub.keys == {"Bearer sk-secret-7"}
     told = capsys.readouterr()
     assert "refuses the key (401)" in told.err
@@ -113,7 +113,7 @@ def test_a_missing_key_names_its_place(tmp_path, pairs, capsys, monkeypatch):
     monkeypatch.delenv("CITEBOARD_JUDGE_KEY_A", raising=False)
     key = '"env:CITEBOARD_JUDGE_KEY_A"'
     judges = write_judges(tmp_path, "http://127.0.0.1:1/v1", key=key)
-    assert run(tmp_path, pairs, judges) == UNAVAILABLE
+    assert run(tmp_path, pairs, judges) == UNAVAILABLE_EXIT_CODE
     assert "the variable CITEBOARD_JUDGE_KEY_A" in capsys.readouterr().err
 
 

@@ -7,7 +7,7 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
 from scoring.models import BackgroundJob, PhaseJudge
 from scoring.worker.score import score
-from tasks.jobs.work import take_job
+from tasks.jobs.work import claim_and_do_job_by_id
 from tests.factories import make_team, make_user
 from tests.judges.stub import stub_endpoint
 from tests.judges.test_judging_runs import (  # noqa: F401  (fixtures)
@@ -79,7 +79,7 @@ def done(client, address) -> str:
     """Post to an address, do the background job, and return what the job's page says."""
     answer = client.post(address)
     job = BackgroundJob.objects.get(pk=answer.url.strip("/").split("/")[-1])
-    take_job(job.job_id)
+    claim_and_do_job_by_id(job.job_id)
     return client.get(answer.url).content.decode()
 
 
@@ -113,7 +113,7 @@ def test_teams_read_where_texts_go_before_they_send_a_run(
 
 
 def test_a_program_agrees_asks_and_dismisses_by_token(client, phase, offers, organiser):  # noqa: F811
-    token = Token.objects.issue(user=organiser, name="judges")[1]
+    token = Token.objects.create_token(user=organiser, name="judges")[1]
     headers = {"Authorization": f"Token {token}"}
 
     def post(name: str, **given):

@@ -8,15 +8,15 @@ from django.urls import reverse
 
 from citeboard.core import storage
 from scoring.human.estimates import (
-    computed,
-    draw_sample,
-    new_sampling,
+    compute_estimates_from_file,
+    create_sample_parameters,
     publish,
+    sample_units_as_sheet_lines,
     save_estimate_sheet,
     save_people_labels,
     store_sheet_file,
 )
-from scoring.metrics.entailment import Pair
+from scoring.metrics.entailment import EntailmentPair
 from scoring.models import EstimateSheet, Evaluation, Judge, Judgement, Score
 from scoring.results.board import judge_repeats
 from tasks.models.seasons import increment_board_version
@@ -67,11 +67,11 @@ def labelled(phase, folder, by_people=BY_PEOPLE) -> EstimateSheet:
     parses = write_parses(folder, CLAIM, "Wind is air that moves", "Rome is dry")
     phase.task.options = {**phase.task.options, "parser": str(parses)}
     phase.task.save()
-    sampling = new_sampling(phase, "claims", 20, by)
+    sampling = create_sample_parameters(phase, "claims", 20, by)
     sheet = save_estimate_sheet(
-        sampling, store_sheet_file(draw_sample(sampling)), by=by
+        sampling, store_sheet_file(sample_units_as_sheet_lines(sampling)), by=by
     )
-    with storage.statistics.open(sheet.file) as file:
+    with storage.statistics_file_storage.open(sheet.file) as file:
         head, *rows = map(json.loads, file.read().splitlines())
     lines = [
         {**head, "by": "A"},
@@ -79,7 +79,7 @@ def labelled(phase, folder, by_people=BY_PEOPLE) -> EstimateSheet:
     ]
     path = folder / "people.jsonl"
     path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    found = computed(sheet, path, path.name)
+    found = compute_estimates_from_file(sheet, path, path.name)
     save_people_labels(sheet, found.result, store_sheet_file(found.rows), by=by)
     sheet.refresh_from_db()
     return sheet
@@ -256,7 +256,7 @@ def answer_again(pair, label, *, judge=FIRST, repeat=1, is_standing=True, **chan
 
 
 def items_of(premise, hypothesis) -> str:
-    return " ".join(Pair(premise, hypothesis).key)
+    return " ".join(EntailmentPair(premise, hypothesis).key)
 
 
 def repeats(client, phase):

@@ -11,18 +11,18 @@ import pytest
 from django.db import OperationalError, connection, transaction
 from django.urls import reverse
 
-from citeboard.core.database import database_now
-from citeboard.core.refusals import Refused
+from citeboard.core.database import fetch_database_time
+from citeboard.core.refusals import ActionRefused
 from scoring.judges.questions import JudgePrompt
 from scoring.models import BackgroundJob, Judgement, JudgementImport, PhaseJudge
 from scoring.worker import judge_jobs
-from scoring.worker.judging import ask_for_judging, record_judge_consent
+from scoring.worker.judging import queue_judging_job, record_judge_consent
 from scoring.worker.score import score
 from scoring.worker.withdrawal import withdraw_import
 from tasks.jobs import engine, interruptions
-from tasks.jobs.work import take_job
+from tasks.jobs.work import claim_and_do_job_by_id
 from tasks.models import Job, Phase
-from tasks.types.ledger import ENTAILS
+from tasks.types.ledger import ENTAILS_KIND
 from tests.factories import make_user
 from tests.judges.stub import said, status, stub_endpoint, write_judges
 from tests.scoring.citing import citing_phase, citing_run
@@ -68,7 +68,7 @@ def work() -> None:
             if job.kind == Job.Kind.SCORE:
                 score(job.pk)
         for one in judging:
-            take_job(one.job_id)
+            claim_and_do_job_by_id(one.job_id)
     pytest.fail("jobs do not end")
 
 
@@ -102,7 +102,10 @@ def test_a_worker_that_was_killed_is_continued_and_nothing_stored_is_asked_again
     class Killed(BaseException):
         """Ends the job as SIGKILL does: nothing else of it is executed."""
 
-    killed, record = threading.Event(), judge_jobs._JudgingRun._record
+    killed, record = (
+        threading.Event(),
+        judge_jobs._JudgeQuestionnaire._store_answers_and_reserve_costs,
+    )
 
     def truthful_once(prompt: str, nth: int):
         if stub.prompts[0] != prompt:
@@ -122,10 +125,18 @@ def test_a_worker_that_was_killed_is_continued_and_nothing_stored_is_asked_again
         run = citing_run(phase)
         score(run.jobs.get().pk)
         [judging] = BackgroundJob.objects.filter(kind="judge", job__state="queued")
-        monkeypatch.setattr(judge_jobs._JudgingRun, "_record", record_then_die)
-        monkeypatch.setattr(judge_jobs._JudgingRun, "_end", lambda self: None)
+        monkeypatch.setattr(
+            judge_jobs._JudgeQuestionnaire,
+            "_store_answers_and_reserve_costs",
+            record_then_die,
+        )
+        monkeypatch.setattr(
+            judge_jobs._JudgeQuestionnaire,
+            "_close_import_and_resume_runs",
+            lambda self: None,
+        )
         with pytest.raises(Killed):
-            take_job(judging.job_id)
+            claim_and_do_job_by_id(judging.job_id)
         monkeypatch.undo()
         done = set(Judgement.objects.values_list("items", flat=True))
         assert done
@@ -135,7 +146,7 @@ def test_a_worker_that_was_killed_is_continued_and_nothing_stored_is_asked_again
         offers(stub, at_once="1")
         before = list(stub.prompts)
         engine.expire_leases_of_owner("")
-        engine.expire_lost_leases(database_now())
+        engine.expire_lost_leases(fetch_database_time())
         work()
     row.refresh_from_db()
     assert recall(run) == 100
@@ -237,13 +248,15 @@ def truthful_answer(prompt: str) -> str:
 def test_another_prompt_under_the_same_name_is_refused_until_its_rows_are_withdrawn(
     phase, offers
 ):
-    other = replace(JudgePrompt.default(ENTAILS), template="{premise} | {hypothesis} ?")
+    other = replace(
+        JudgePrompt.default(ENTAILS_KIND), template="{premise} | {hypothesis} ?"
+    )
     with stub_endpoint(truthful) as stub:
         offers(stub)
         row = agreed(phase)
         run = citing_run(phase)
         work()
-        with pytest.raises(Refused, match="another prompt or model"):
+        with pytest.raises(ActionRefused, match="another prompt or model"):
             record_judge_consent(phase=phase, prompt=other, budget=Decimal(1), by=None)
         row.refresh_from_db()
         withdraw_import(source=row.source, reason="Another prompt.", by=None)
@@ -256,7 +269,9 @@ def test_another_prompt_under_the_same_name_is_refused_until_its_rows_are_withdr
 
 
 def test_a_job_whose_terms_change_stores_no_row_of_the_earlier_ones(phase, offers):
-    other = replace(JudgePrompt.default(ENTAILS), template="{premise} | {hypothesis} ?")
+    other = replace(
+        JudgePrompt.default(ENTAILS_KIND), template="{premise} | {hypothesis} ?"
+    )
 
     def replies(prompt: str, nth: int):
         if len(stub.prompts) == 1:
@@ -287,14 +302,16 @@ def test_a_job_whose_terms_change_stores_no_row_of_the_earlier_ones(phase, offer
 
 
 def test_two_phases_do_not_ask_one_judge_with_two_prompts(phase, offers):
-    other = replace(JudgePrompt.default(ENTAILS), template="{premise} | {hypothesis} ?")
+    other = replace(
+        JudgePrompt.default(ENTAILS_KIND), template="{premise} | {hypothesis} ?"
+    )
     second = Phase.objects.get(pk=phase.pk)
     second.pk, second.slug, second.title = None, "second", "Second"
     second.save()
     with stub_endpoint(truthful) as stub:
         offers(stub)
         agreed(phase)
-        with pytest.raises(Refused, match="stop asking it there first"):
+        with pytest.raises(ActionRefused, match="stop asking it there first"):
             record_judge_consent(phase=second, prompt=other, budget=Decimal(1), by=None)
         assert not PhaseJudge.objects.filter(phase=second).exists()
         assert agreed(second).digest == agreed(phase).digest
@@ -327,7 +344,7 @@ def test_a_stop_between_two_replies_asks_for_the_second_reply_alone(phase, offer
         row.refresh_from_db()
         assert (row.unlabelled, row.failed > 0) == (0, True)
         failing["is"] = False
-        ask_for_judging(row)
+        queue_judging_job(row)
         work()
     assert recall(run) == 100
     # Two replies and the one that failed; the job stopped before the other pair.
@@ -356,7 +373,7 @@ def test_no_key_and_no_text_of_a_reply_is_stored_logged_or_shown(
     replies = iter([status(500), said("sk-secret-7 leaks"), status(401)])
     with stub_endpoint(lambda prompt, nth: next(replies, status(401))) as stub:
         offers(stub, key='"env:CITEBOARD_JUDGE_KEY_A"', at_once="1")
-        monkeypatch.setattr("scoring.judges.chat.FIRST_PAUSE", 0.0)
+        monkeypatch.setattr("scoring.judges.chat.FIRST_PAUSE_SECONDS", 0.0)
         with caplog.at_level(logging.DEBUG):
             agreed(phase)
             citing_run(phase)
@@ -378,5 +395,5 @@ def test_the_same_questions_have_one_job(phase, offers):
     with stub_endpoint(truthful) as stub:
         offers(stub)
         row = agreed(phase)
-        assert ask_for_judging(row) == ask_for_judging(row)
+        assert queue_judging_job(row) == queue_judging_job(row)
         assert BackgroundJob.objects.get().job.queue == "judges"

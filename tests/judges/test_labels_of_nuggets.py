@@ -5,21 +5,24 @@ from decimal import Decimal
 
 import pytest
 
-from citeboard.acts.judging import AGREE_TO_JUDGE, ASK_JUDGE
-from citeboard.core.refusals import Refused
+from citeboard.acts.judging import CONSENT_TO_JUDGE, QUEUE_JUDGE_QUESTIONS
+from citeboard.core.refusals import ActionRefused
 from scoring.__main__ import main as offline
 from scoring.models import Judgement, PendingLabels, PendingPair, UsedJudgements
-from scoring.results.board.judges import SEVERAL_KINDS, visible_judges_of
+from scoring.results.board.judges import (
+    NO_AGREEMENT_SEVERAL_KINDS,
+    find_visible_judges_of_board,
+)
 from scoring.results.board.standings import compute_board
 from scoring.results.board.visibility import Audience
-from scoring.worker.entailment_labels import import_labels, label_file_lines
+from scoring.worker.entailment_labels import import_labels, iterate_label_file_lines
 from scoring.worker.estimating import (
     SampleParameters,
     compute_estimates,
-    sample_sheet_bytes,
+    sample_units_as_sheet,
 )
 from scoring.worker.judging import record_judge_consent
-from scoring.worker.local_copies import FileRefused
+from scoring.worker.local_copies import UploadedFileRefused
 from scoring.worker.withdrawal import withdraw_import
 from tasks.gold.gold_files import load_gold
 from tasks.models import Job
@@ -169,7 +172,7 @@ def test_labels_of_another_judge_or_kind_complete_nothing(phase, bring):
 def test_a_label_of_another_kind_is_refused_and_the_run_waits_on(phase, bring):
     run = report_run(phase)
     score_queued()
-    with pytest.raises(FileRefused):
+    with pytest.raises(UploadedFileRefused):
         bring(phase, assigned(PAIRS[0], "full"))
     assert not Judgement.objects.exists()
     assert state(run) == Job.State.WAITING
@@ -274,7 +277,9 @@ def test_exported_labels_score_the_run_offline_in_the_same_column(
     run = report_run(phase)
     score_queued()
     kept = tmp_path / "kept.jsonl"
-    kept.write_text("".join(label_file_lines([Judgement.objects.first().judge])))
+    kept.write_text(
+        "".join(iterate_label_file_lines([Judgement.objects.first().judge]))
+    )
     path = tmp_path / "run.jsonl"
     path.write_bytes(small_reports.run(4))
     words = ["score", "cited-reports", f"--gold={tmp_path / 'gold'}", f"--run={path}"]
@@ -345,12 +350,16 @@ def test_one_judge_of_both_kinds_is_agreed_to_and_asked_for_each_kind(
     phase = reports_phase(tmp_path, options, organiser=organiser)
     with stub_endpoint(truthful) as stub:
         offers(stub, name=f'"{JUDGE}"')
-        with pytest.raises(Refused, match="name the kind: assigns, supports"):
-            AGREE_TO_JUDGE(phase, organiser, consent=True, budget=Decimal(1))
-        with pytest.raises(Refused, match="takes no labels of the kind “entails”"):
-            ASK_JUDGE(phase, organiser, kind="entails")
+        with pytest.raises(ActionRefused, match="name the kind: assigns, supports"):
+            CONSENT_TO_JUDGE(phase, organiser, consent=True, budget=Decimal(1))
+        with pytest.raises(
+            ActionRefused, match="takes no labels of the kind “entails”"
+        ):
+            QUEUE_JUDGE_QUESTIONS(phase, organiser, kind="entails")
         for kind in ("assigns", "supports"):
-            AGREE_TO_JUDGE(phase, organiser, kind=kind, consent=True, budget=Decimal(1))
+            CONSENT_TO_JUDGE(
+                phase, organiser, kind=kind, consent=True, budget=Decimal(1)
+            )
         run = report_run(phase)
         work()
     assert len(stub.prompts) == 10
@@ -364,7 +373,7 @@ def test_an_entailment_model_is_refused_and_the_reason_is_stated(
     path = tmp_path / "judges.toml"
     path.write_text(f'[[judge]]\nname = "{JUDGE}"\nkind = "entailment"\nmodel = "/m"\n')
     settings.JUDGES_FILE = path
-    with pytest.raises(Refused, match="asks whether reports contain nuggets"):
+    with pytest.raises(ActionRefused, match="asks whether reports contain nuggets"):
         record_judge_consent(phase=phase, prompt=None, budget=None, by=None)
     assert not phase.phase_judges.exists()
 
@@ -407,9 +416,12 @@ def test_a_view_replaces_the_first_judge_for_each_of_its_kinds(tmp_path, bring):
     assert value(runs[0], rules=view) == value(runs[0]) == 1.5 / 4
     assert value(runs[0], "citation_precision", view) == 0
     assert value(runs[0], "citation_precision") == 1
-    [seen] = visible_judges_of(board_of(phase), None).views
+    [seen] = find_visible_judges_of_board(board_of(phase), None).views
     assert (seen.agreement.pairs, seen.agreement.same) == (10, 8)
-    assert (seen.agreement.kappa, seen.agreement.reason) == (None, SEVERAL_KINDS)
+    assert (seen.agreement.kappa, seen.agreement.reason) == (
+        None,
+        NO_AGREEMENT_SEVERAL_KINDS,
+    )
 
 
 def test_a_view_keeps_a_second_judge_of_another_kind(tmp_path, bring):
@@ -423,7 +435,7 @@ def test_a_view_keeps_a_second_judge_of_another_kind(tmp_path, bring):
     score_queued()
     assert (value(run), value(run, rules=view)) == (1.5 / 4, 1)
     assert value(run, "citation_precision", view) == 0.25
-    [seen] = visible_judges_of(board_of(phase), None).views
+    [seen] = find_visible_judges_of_board(board_of(phase), None).views
     assert (seen.agreement.pairs, seen.agreement.same) == (8, 2)
 
 
@@ -447,7 +459,7 @@ def test_people_correct_scores_by_a_judge_whose_labels_name_ids(
         seed="1",
         runs=[run],
     )
-    head, *lines = map(json.loads, sample_sheet_bytes(sampling).splitlines())
+    head, *lines = map(json.loads, sample_units_as_sheet(sampling).splitlines())
     assert len(lines) == 8
     answered = [{**line, "label": "support"} for line in lines]
     people = write_lines(tmp_path / "people.jsonl", [{**head, "by": "p1"}, *answered])

@@ -9,8 +9,8 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from citeboard.acts.judging import AGREE_TO_JUDGE
-from citeboard.core.refusals import Refused
+from citeboard.acts.judging import CONSENT_TO_JUDGE
+from citeboard.core.refusals import ActionRefused
 from scoring.__main__ import main as offline
 from scoring.models import (
     Evaluation,
@@ -19,14 +19,14 @@ from scoring.models import (
     PendingPair,
     UsedJudgements,
 )
-from scoring.results.board.judges import visible_judges_of
+from scoring.results.board.judges import find_visible_judges_of_board
 from scoring.results.board.standings import compute_board
 from scoring.results.board.visibility import Audience
 from scoring.worker import gathering
-from scoring.worker.entailment_labels import import_labels, label_file_lines
-from scoring.worker.gathering import new_judgement_collection
+from scoring.worker.entailment_labels import import_labels, iterate_label_file_lines
+from scoring.worker.gathering import start_judgement_collection
 from scoring.worker.judging import record_judge_consent
-from scoring.worker.local_copies import FileRefused
+from scoring.worker.local_copies import UploadedFileRefused
 from scoring.worker.withdrawal import withdraw_import
 from tasks.gold.gold_files import load_gold
 from tasks.models import Job, Organiser
@@ -173,7 +173,7 @@ def test_labels_of_another_kind_or_judge_complete_nothing(phase, bring):
 def test_a_file_with_an_unknown_label_is_refused_and_the_run_waits_on(phase, bring):
     run = report_run(phase)
     score_queued()
-    with pytest.raises(FileRefused):
+    with pytest.raises(UploadedFileRefused):
         bring(labelled(RIGHT, "mostly"))
     assert not Judgement.objects.exists()
     assert run.jobs.get().state == Job.State.WAITING
@@ -210,18 +210,18 @@ def test_a_scorer_receives_the_labels_of_its_own_pairs_with_one_query(
     strange = [labelled(f"Sentence {number}.", "full") for number in range(300)]
     bring(*ROWS, *strange)
     given = []
-    replace_options = gathering.with_label_files
+    replace_options = gathering.replace_judges_by_label_files
 
     def watched(options, paths):
         given.append(paths["supports"].read_text().splitlines())
         return replace_options(options, paths)
 
-    monkeypatch.setattr(gathering, "with_label_files", watched)
+    monkeypatch.setattr(gathering, "replace_judges_by_label_files", watched)
     run = report_run(phase)
     score_queued()
     assert precision(run) == 0.25
     assert [len(lines) for lines in given] == [1, 3]
-    gathered = new_judgement_collection(run.jobs.get())
+    gathered = start_judgement_collection(run.jobs.get())
     pending = write_lines(tmp_path / "pending.jsonl", [{**one} for one in PAIRS])
     with django_assert_max_num_queries(4):
         assert gathered.add(pending)
@@ -250,7 +250,7 @@ def test_exported_labels_score_the_run_offline_in_the_same_column(
     score_queued()
     judges = [Judgement.objects.first().judge]
     kept = tmp_path / "kept.jsonl"
-    kept.write_text("".join(label_file_lines(judges)))
+    kept.write_text("".join(iterate_label_file_lines(judges)))
     path = tmp_path / "run.jsonl"
     path.write_bytes(small_reports.run(4))
     words = ["score", "cited-reports", f"--gold={tmp_path / 'gold'}", f"--run={path}"]
@@ -345,7 +345,7 @@ def test_an_entailment_model_is_refused_and_the_reason_is_stated(
     path = tmp_path / "judges.toml"
     path.write_text(f'[[judge]]\nname = "{JUDGE}"\nkind = "entailment"\nmodel = "/m"\n')
     settings.JUDGES_FILE = path
-    with pytest.raises(Refused, match="asks for full, partial or no support"):
+    with pytest.raises(ActionRefused, match="asks for full, partial or no support"):
         record_judge_consent(phase=phase, prompt=None, budget=None, by=None)
     assert not phase.phase_judges.exists()
 
@@ -365,8 +365,8 @@ def test_the_page_judges_asks_for_the_three_answers_of_support(
     assert "It contains {sentence} and {document}." in told
     wrong = refused_consent(client, phase, prompt="{premise}: {hypothesis}?")
     assert "the prompt lacks {sentence}" in wrong
-    with pytest.raises(Refused, match="“yes” is no label; the labels are full"):
-        AGREE_TO_JUDGE(phase, organiser, consent=True, yes="Y")
+    with pytest.raises(ActionRefused, match="“yes” is no label; the labels are full"):
+        CONSENT_TO_JUDGE(phase, organiser, consent=True, yes="Y")
     assert not phase.phase_judges.exists()
     prompt = "{sentence}\n{document}"
     consent(client, phase, prompt=prompt, full="Entirely")
@@ -406,7 +406,7 @@ def test_a_view_has_the_scores_of_a_further_judge_beside_those_of_the_first(
         for one in Evaluation.objects.filter(submission=runs[0])
     }
     assert f"|supports:{OTHER}|" in columns[VIEW]
-    [view] = visible_judges_of(board_of(phase), None).views
+    [view] = find_visible_judges_of_board(board_of(phase), None).views
     assert view.judge.name == OTHER
     assert (view.agreement.pairs, view.agreement.same) == (2, 0)
     task = phase.task

@@ -5,8 +5,8 @@ import pytest
 from scoring.judges.declared import LocalJudge
 from scoring.judges.local import load_local_model
 from scoring.judges.questions import JudgeQuestion
-from tasks.types.ledger import ENTAILS, NO_LABEL
-from tasks.types.problems import Unavailable
+from tasks.types.ledger import ENTAILS_KIND, NO_VALID_LABEL
+from tasks.types.problems import SoftwareUnavailable
 from tests.scoring.tinymodel import make_model
 
 WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "it", "rains", "dry", "oslo", "yes")
@@ -14,7 +14,7 @@ LONGEST = 16
 
 
 def question(premise: str, hypothesis: str) -> JudgeQuestion:
-    return JudgeQuestion(ENTAILS, (premise, hypothesis))
+    return JudgeQuestion(ENTAILS_KIND, (premise, hypothesis))
 
 
 def make_cross_encoder(folder, labels=("contradiction", "neutral", "entailment")):
@@ -80,16 +80,16 @@ def test_a_cross_encoder_judges_by_its_most_probable_label(tmp_path):
             for pair in pairs
         ]
     assert [found[one] for one in questions] == expected
-    assert found[long] == NO_LABEL, "nothing is cut off, and nothing guessed"
+    assert found[long] == NO_VALID_LABEL, "nothing is cut off, and nothing guessed"
     assert set(expected) == {"yes", "no"}
 
 
 def test_models_that_cannot_judge_are_refused_with_a_reason(tmp_path):
     folder = make_cross_encoder(tmp_path / "other", ("negative", "positive"))
     judge = LocalJudge(name="tiny", model=str(folder))
-    with pytest.raises(Unavailable, match="no label of the model"):
+    with pytest.raises(SoftwareUnavailable, match="no label of the model"):
         labels_of(judge, question("it", "rains"))
     empty = tmp_path / "empty"
     empty.mkdir()
-    with pytest.raises(Unavailable, match="neither a sequence"):
+    with pytest.raises(SoftwareUnavailable, match="neither a sequence"):
         load_local_model(LocalJudge(name="tiny", model=str(empty)))

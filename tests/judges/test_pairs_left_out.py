@@ -7,31 +7,31 @@ from django.db import transaction
 from django.urls import reverse
 
 from citeboard.core.models import AuditEntry
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import Token
 from scoring.__main__ import main as offline
 from scoring.models import Judge, Judgement, JudgementImport, PendingPair
 from scoring.worker.entailment_labels import (
     import_labels,
-    label_file_lines,
-    label_file_lines_with_withdrawn,
+    iterate_label_file_lines,
+    iterate_label_file_lines_with_withdrawn,
 )
 from scoring.worker.judging import (
+    find_pairs_without_usable_reply,
+    iterate_open_questions,
     leave_pairs_out,
-    open_questions,
     record_judge_consent,
-    unlabelled_pairs,
 )
 from scoring.worker.ledger import (
     append_judgements,
-    close_import,
-    create_import,
-    share_judge,
+    close_judgement_import,
+    create_judgement_import,
+    share_judge_with_all_seasons,
 )
-from scoring.worker.local_copies import FileRefused
+from scoring.worker.local_copies import UploadedFileRefused
 from scoring.worker.withdrawal import withdraw_import
 from tasks.models import Job
-from tasks.types.ledger import ORGANISERS, Judgement as Row
+from tasks.types.ledger import ORGANISERS_PSEUDONYM, Judgement as Row
 from tests import factories
 from tests.declared import small_reports
 from tests.declared.small_reports import RIGHT
@@ -104,7 +104,7 @@ def test_organisers_read_how_many_pairs_have_no_label_and_leave_them_out(
     score_queued()
     assert precision(waiting) == 0.5, "the pair counts neither way"
     assert words not in judges_page(client, phase)
-    row = Judgement.objects.get(by=ORGANISERS)
+    row = Judgement.objects.get(by=ORGANISERS_PSEUDONYM)
     assert (row.label, row.judge.digest) == ("no label", "d1")
     assert row.source.imported_by == organiser
     assert AuditEntry.objects.filter(action="pairs-left-out").count() == 1
@@ -116,7 +116,7 @@ def test_a_pair_left_out_counts_offline_as_on_the_site(
     leave_pairs_out(phase=phase, by=organiser)
     score_queued()
     kept = tmp_path / "kept.jsonl"
-    kept.write_text("".join(label_file_lines([Judge.objects.get()])))
+    kept.write_text("".join(iterate_label_file_lines([Judge.objects.get()])))
     path = tmp_path / "run.jsonl"
     path.write_bytes(small_reports.run(4))
     words = ["score", "cited-reports", f"--gold={tmp_path / 'gold'}", f"--run={path}"]
@@ -135,7 +135,7 @@ def test_a_label_that_comes_later_marks_the_number_and_a_withdrawal_lets_the_run
     used = waiting.evaluations.get().used_judgements.get()
     assert used.outdated_at is not None
     assert precision(waiting) == 0.5, "a later row changes no number"
-    source = JudgementImport.objects.get(judgements__by=ORGANISERS)
+    source = JudgementImport.objects.get(judgements__by=ORGANISERS_PSEUDONYM)
     withdraw_import(source=source, reason="A test.", by=None)
     score_queued()
     assert precision(waiting) == 0.75
@@ -145,13 +145,15 @@ def test_judgements_that_all_seasons_share_stay_as_they_are(phase, organiser, br
     bring(labelled(RIGHT, "no label"), ROWS[1], season=None)
     run = report_run(phase)
     score_queued()
-    assert list(unlabelled_pairs(phase)) != []
+    assert list(find_pairs_without_usable_reply(phase)) != []
     assert leave_pairs_out(phase=phase, by=organiser) == 1
     score_queued()
     assert precision(run) == 0.5
-    own = Judgement.objects.get(by=ORGANISERS)
+    own = Judgement.objects.get(by=ORGANISERS_PSEUDONYM)
     assert own.judge.season == phase.task.season
-    assert not Judgement.objects.filter(judge__season=None, by=ORGANISERS).exists()
+    assert not Judgement.objects.filter(
+        judge__season=None, by=ORGANISERS_PSEUDONYM
+    ).exists()
 
 
 def test_an_empty_line_of_a_person_leaves_no_pair_out(phase, waiting, bring):
@@ -163,8 +165,10 @@ def test_an_empty_line_of_a_person_leaves_no_pair_out(phase, waiting, bring):
 def test_without_a_pair_that_lacks_a_label_nothing_is_left_out(phase, organiser, bring):
     report_run(phase)
     score_queued()
-    assert unlabelled_pairs(phase).count() == 0, "nobody has judged the pairs"
-    with pytest.raises(Refused, match="no run waits for a pair"):
+    assert find_pairs_without_usable_reply(phase).count() == 0, (
+        "nobody has judged the pairs"
+    )
+    with pytest.raises(ActionRefused, match="no run waits for a pair"):
         leave_pairs_out(phase=phase, by=organiser)
     assert not Judgement.objects.exists()
 
@@ -180,8 +184,8 @@ def test_claims_without_a_label_wait_for_people_and_the_page_offers_no_way_out(
     bring(row, season=claims.task.season, kind="entails")
     citing_run(claims)
     score_queued()
-    assert unlabelled_pairs(claims).count() == 1
-    with pytest.raises(Refused, match="a claim has no score without a label"):
+    assert find_pairs_without_usable_reply(claims).count() == 1
+    with pytest.raises(ActionRefused, match="a claim has no score without a label"):
         leave_pairs_out(phase=claims, by=organiser)
     client.force_login(organiser)
     told = judges_page(client, claims)
@@ -190,7 +194,7 @@ def test_claims_without_a_label_wait_for_people_and_the_page_offers_no_way_out(
 
 
 def test_programs_leave_pairs_out_too(phase, waiting, organiser, client):
-    token = Token.objects.issue(user=organiser, name="judges")[1]
+    token = Token.objects.create_token(user=organiser, name="judges")[1]
     there = reverse("api:leave-pairs-out", args=[phase.pk])
     headers = {"Authorization": f"Token {token}"}
     answer = client.post(there, headers=headers)
@@ -242,21 +246,23 @@ def test_sharing_labels_shares_no_decision_to_leave_pairs_out(
 ):
     leave_pairs_out(phase=phase, by=organiser)
     season = phase.task.season
-    share_judge(season=season, name=JUDGE, kind="supports", by=organiser)
+    share_judge_with_all_seasons(
+        season=season, name=JUDGE, kind="supports", by=organiser
+    )
     shared = Judgement.objects.filter(judge__season=None)
     assert set(shared.values_list("by", flat=True)) == {""}
 
 
 def test_a_label_by_the_name_of_the_decision_is_refused(phase, bring):
-    with pytest.raises(FileRefused) as refused:
-        bring(labelled(RIGHT, "full", by=ORGANISERS))
+    with pytest.raises(UploadedFileRefused) as refused:
+        bring(labelled(RIGHT, "full", by=ORGANISERS_PSEUDONYM))
     assert "“by” is “left out by organisers”" in str(refused.value)
     assert not Judgement.objects.exists()
 
 
 def test_a_pair_is_left_out_once(phase, waiting, organiser):
     leave_pairs_out(phase=phase, by=organiser)
-    with pytest.raises(Refused, match="no run waits for a pair"):
+    with pytest.raises(ActionRefused, match="no run waits for a pair"):
         leave_pairs_out(phase=phase, by=organiser)
     assert AuditEntry.objects.filter(action="pairs-left-out").count() == 1
 
@@ -276,22 +282,22 @@ def test_a_pair_is_open_to_the_judge_until_its_second_reply(
     [items, _other] = PendingPair.objects.order_by("pk").values_list("items", flat=True)
 
     def reply(repeat: int) -> None:
-        source = create_import(judge, "replies", "", organiser)
+        source = create_judgement_import(judge, "replies", "", organiser)
         row = Row("supports", JUDGE, judge.digest, items, "", repeat, "no label")
         with transaction.atomic():
             append_judgements(source, [row])
-        close_import(source)
+        close_judgement_import(source)
 
     reply(0)
-    assert not unlabelled_pairs(phase).exists()
-    assert items in {question.items for question in open_questions(row)}
+    assert not find_pairs_without_usable_reply(phase).exists()
+    assert items in {question.items for question in iterate_open_questions(row)}
     reply(1)
-    assert list(unlabelled_pairs(phase)) == [items]
+    assert list(find_pairs_without_usable_reply(phase)) == [items]
 
 
 def test_archives_have_a_withdrawn_label_beside_a_reply_without_a_label(phase, bring):
     bring(labelled(RIGHT, "no label"))
     person = bring(labelled(RIGHT, "full", by="assessor 1"))
     withdraw_import(source=person.source, reason="A test.", by=None)
-    [_head, line] = label_file_lines_with_withdrawn(list(Judge.objects.all()))
+    [_head, line] = iterate_label_file_lines_with_withdrawn(list(Judge.objects.all()))
     assert json.loads(line)["label"] == "full"

@@ -84,8 +84,10 @@ def test_the_tab_of_judges_names_the_judge_of_citations_if_they_rank(monkeypatch
     found = JudgesOfBoard(
         first=board, named=judges_of_rules(board.phase, "corrected"), views=[]
     )
-    monkeypatch.setattr(pages, "visible_judges_of", lambda board, viewer: found)
-    context = pages.judges_tab_context(board, None, None)
+    monkeypatch.setattr(
+        pages, "find_visible_judges_of_board", lambda board, viewer: found
+    )
+    context = pages.build_judges_tab_context(board, None, None)
     assert context["ranking_judge"] == "support-a"
     view = {
         "judge": BoardJudge(name="b", kinds=("supports",), rules="", kind="supports"),

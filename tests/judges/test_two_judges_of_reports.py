@@ -8,10 +8,10 @@ from django.utils.translation import override
 
 from scoring.human.disagreements import (
     DisagreementRequest,
+    build_lines_for_people_to_label,
     compared_judges,
     count_ledger_labels,
-    judges_to_compare,
-    lines_to_label,
+    list_judges_to_compare,
     sample_disagreements,
     save_disagreement_sheet,
 )
@@ -21,7 +21,7 @@ from scoring.models import BackgroundJob, Judgement
 from scoring.results.board.judges import (
     OTHER_LABELS,
     asked_judge,
-    visible_judges_of,
+    find_visible_judges_of_board,
 )
 from scoring.worker.entailment_labels import import_labels
 from tests import factories
@@ -175,12 +175,12 @@ def test_a_view_of_citations_replaces_their_judge_and_keeps_the_judge_of_nuggets
     assert value(run, rules=OF_CITATIONS) == value(run) == 1.5 / 4
     assert value(run, "citation_precision") == 0.25
     assert value(run, "citation_precision", OF_CITATIONS) == 0.5
-    [view] = visible_judges_of(board_of(phase), None).views
+    [view] = find_visible_judges_of_board(board_of(phase), None).views
     assert (view.judge.name, view.judge.kinds) == (OTHER, ("supports",))
     assert view.compared == CITATIONS
     assert (view.agreement.pairs, view.agreement.same) == (2, 1)
     assert view.agreement.kappa is not None
-    assert view.why_no_correlation == OTHER_LABELS
+    assert view.missing_correlation_reason == OTHER_LABELS
     told = text_of(read(client, phase, "board", judge=f"{OTHER}@supports"))
     assert f"View by the judge {OTHER} (citations)" in told
     assert "ranked by Vital nuggets." in told, "the view does not decide the ranks"
@@ -282,13 +282,13 @@ def test_labels_of_another_season_change_no_page_of_a_judge(scored, client, brin
 def sheet_of(phase, organiser, judge=OTHER):
     asked = DisagreementRequest(phase=phase, judge=judge, pairs=10, seed="1")
     found = sample_disagreements(asked, organiser)
-    lines = store_sheet_file(lines_to_label(asked, found))
+    lines = store_sheet_file(build_lines_for_people_to_label(asked, found))
     return save_disagreement_sheet(asked, found, lines, by=organiser)
 
 
 def test_a_sheet_has_the_nuggets_that_two_judges_label_differently(scored, organiser):
     phase = scored(rules=("corrected", OF_NUGGETS))
-    assert judges_to_compare(phase) == [OTHER]
+    assert list_judges_to_compare(phase) == [OTHER]
     sheet = sheet_of(phase, organiser)
     head, *rows = form_of(sheet)
     assert (head["kind"], head["judge"]) == ("assigns", "people")
@@ -363,7 +363,7 @@ def test_a_further_judge_of_both_kinds_has_a_sheet_of_each_kind(
     scored, organiser, client
 ):
     phase = scored(SAME, ("corrected", OF_NUGGETS))
-    assert judges_to_compare(phase) == [f"{OTHER}@assigns", f"{OTHER}@supports"]
+    assert list_judges_to_compare(phase) == [f"{OTHER}@assigns", f"{OTHER}@supports"]
     kinds = {key: one.kind for key, one in compared_judges(phase).items()}
     assert kinds[OTHER] == "supports", "requests of earlier releases name no kind"
     nuggets, citations = (
@@ -385,7 +385,7 @@ def test_a_further_judge_of_both_kinds_has_a_sheet_of_each_kind(
 
 def test_views_of_two_kinds_have_a_sheet_of_each_kind(scored, organiser):
     phase = scored(rules=("corrected", OF_NUGGETS, OF_CITATIONS))
-    assert judges_to_compare(phase) == [f"{OTHER}@assigns", f"{OTHER}@supports"]
+    assert list_judges_to_compare(phase) == [f"{OTHER}@assigns", f"{OTHER}@supports"]
     sheet = sheet_of(phase, organiser, f"{OTHER}@supports")
     assert (sheet.rules, sheet.result["judges"]) == (OF_CITATIONS, [CITATIONS, OTHER])
     with pytest.raises(SheetRefused, match="decides no view"):

@@ -21,16 +21,20 @@ from scipy.stats import kendalltau
 from sklearn.metrics import cohen_kappa_score
 
 from citeboard.core import storage
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from scoring.human.disagreements import (
     DisagreementRequest,
-    lines_to_label,
+    build_lines_for_people_to_label,
     sample_disagreements,
     save_disagreement_sheet,
 )
-from scoring.human.estimates import computed, publish, store_sheet_file
+from scoring.human.estimates import (
+    compute_estimates_from_file,
+    publish,
+    store_sheet_file,
+)
 from scoring.human.sheets import SheetRefused
-from scoring.metrics.entailment import Pair
+from scoring.metrics.entailment import EntailmentPair
 from scoring.models import (
     EstimateSheet,
     Evaluation,
@@ -38,17 +42,24 @@ from scoring.models import (
     PhaseJudge,
     UsedJudgements,
 )
-from scoring.models.ledger import BYTE_BY_LABEL, eight_byte_digests, short_units
-from scoring.offline.ledger import ledger_row
-from scoring.results.board.judges import count_labelled_pairs, visible_judges_of
+from scoring.models.ledger import (
+    BYTE_BY_LABEL,
+    hash_items_to_eight_bytes,
+    hash_units_to_four_bytes,
+)
+from scoring.offline.ledger import parse_ledger_row
+from scoring.results.board.judges import (
+    count_labelled_pairs,
+    find_visible_judges_of_board,
+)
 from scoring.results.board.standings import compute_board
 from scoring.results.board.visibility import Audience
-from scoring.stats.jackknife import value_interval
+from scoring.stats.jackknife import compute_jackknife_interval
 from scoring.worker.entailment_labels import import_labels
 from tasks.jobs.leases import queue_missing_scorings
 from tasks.models import Job, Submission
 from tasks.models.seasons import increment_board_version
-from tasks.types.ledger import NO_LABEL
+from tasks.types.ledger import NO_VALID_LABEL
 from tests.background.background import followed, work_off
 from tests.factories import make_user
 from tests.kept_worlds import keep_world
@@ -182,18 +193,18 @@ def test_the_first_judge_ranks_and_the_view_has_ranks_of_its_own(scored, judged)
 
 
 def test_the_correlation_is_that_of_scipy_over_the_ranked_systems(scored, judged):
-    [view] = visible_judges_of(board_of(scored), None).views
+    [view] = find_visible_judges_of_board(board_of(scored), None).views
     own = {row.submission: row.value for row in view.board.rows}
     first = {row.submission: row.value for row in view.first.rows}
     expected = kendalltau([first[run] for run in own], [own[run] for run in own])
     assert view.correlation.value == pytest.approx(expected.statistic)
     assert view.correlation.n == len(judged) == 3
     assert view.correlation.low is None, "an interval needs five systems"
-    assert view.why_no_correlation == ""
+    assert view.missing_correlation_reason == ""
 
 
 def test_agreement_counts_each_pair_once_that_both_judges_labelled(scored, judged):
-    [view] = visible_judges_of(board_of(scored), None).views
+    [view] = find_visible_judges_of_board(board_of(scored), None).views
     # The other judge's labels of passages that follow from them are not asked.
     used = UsedJudgements.objects.filter(is_current=True)
     assert all(len(one.labels) == one.rows for one in used)
@@ -212,7 +223,7 @@ def test_agreement_counts_each_pair_once_that_both_judges_labelled(scored, judge
 def test_few_questions_give_kappa_no_interval_and_the_reason_is_stated(
     scored, judged, client
 ):
-    [view] = visible_judges_of(board_of(scored), None).views
+    [view] = find_visible_judges_of_board(board_of(scored), None).views
     assert view.facts["kappa"] is not None
     assert view.facts["kappa_low"] is view.facts["kappa_high"] is None
     assert view.facts["why_no_kappa_interval"] == "few-units"
@@ -223,14 +234,16 @@ def test_few_questions_give_kappa_no_interval_and_the_reason_is_stated(
 def test_the_interval_of_kappa_leaves_out_one_question_at_a_time(scored, judged):
     labels, rng = np.array([0, 1], np.uint8), np.random.default_rng(7)
     first, other = (rng.choice(labels, 60) for _judge in range(2))
-    questions = np.repeat([short_units([f"q{number}"])[0] for number in range(10)], 6)
-    items = eight_byte_digests(map(str, range(60)))
+    questions = np.repeat(
+        [hash_units_to_four_bytes([f"q{number}"])[0] for number in range(10)], 6
+    )
+    items = hash_items_to_eight_bytes(map(str, range(60)))
     for name, own in ((FIRST, first), (OTHER, other)):
         used = UsedJudgements.objects.filter(name=name, is_current=True)
         used.update(
             items=items.tobytes(), labels=own.tobytes(), units=questions.tobytes()
         )
-    [view] = visible_judges_of(board_of(scored), None).views
+    [view] = find_visible_judges_of_board(board_of(scored), None).views
     found = view.agreement
     assert found.pairs == 60
     left_out = [
@@ -239,7 +252,7 @@ def test_the_interval_of_kappa_leaves_out_one_question_at_a_time(scored, judged)
     ]
     kappa = cohen_kappa_score(first, other)
     assert found.kappa == pytest.approx(kappa)
-    expected = value_interval(kappa, left_out, (-1.0, 1.0))
+    expected = compute_jackknife_interval(kappa, left_out, (-1.0, 1.0))
     assert found.interval == pytest.approx(expected)
     assert view.facts["kappa_low"] == pytest.approx(expected[0])
     assert view.facts["why_no_kappa_interval"] is None
@@ -249,7 +262,7 @@ def test_numbers_from_before_questions_were_stored_have_kappa_without_an_interva
     scored, judged, client
 ):
     UsedJudgements.objects.update(units=b"")
-    [view] = visible_judges_of(board_of(scored), None).views
+    [view] = find_visible_judges_of_board(board_of(scored), None).views
     assert view.facts["kappa"] is not None
     assert view.facts["why_no_kappa_interval"] == "no-topics"
     told = text_of(page_of_judge(client, scored, judge=OTHER))
@@ -257,7 +270,7 @@ def test_numbers_from_before_questions_were_stored_have_kappa_without_an_interva
 
 
 def test_the_questions_of_pairs_are_stored_with_the_numbers(judged):
-    [question] = short_units(["q1"])
+    [question] = hash_units_to_four_bytes(["q1"])
     for used in UsedJudgements.objects.all():
         units = np.frombuffer(bytes(used.units), np.uint32)
         assert units.tolist() == [question] * used.rows
@@ -280,7 +293,7 @@ def common_pairs(view):
     return [
         pair
         for pair in PAIRS
-        if eight_byte_digests([" ".join(Pair(*pair).key)])[0] in both
+        if hash_items_to_eight_bytes([" ".join(EntailmentPair(*pair).key)])[0] in both
     ]
 
 
@@ -290,7 +303,7 @@ def test_two_systems_have_no_correlation_and_the_reason_is_stated(phase, label, 
     for output in OUTPUTS[:2]:
         citing_run(phase, output)
     score_queued()
-    [view] = visible_judges_of(board_of(phase), None).views
+    [view] = find_visible_judges_of_board(board_of(phase), None).views
     assert view.facts["tau_b"] is None
     assert view.facts["why_no_tau_b"] == "few-systems"
     assert "fewer than three systems" in read(client, phase, view="judges")
@@ -302,7 +315,7 @@ def test_equal_systems_have_no_correlation(phase, label):
     for output in OUTPUTS:
         citing_run(phase, output)
     score_queued()
-    [view] = visible_judges_of(board_of(phase), None).views
+    [view] = find_visible_judges_of_board(board_of(phase), None).views
     assert view.facts["tau_b"] is None
     assert view.facts["why_no_tau_b"] == "all-tied"
 
@@ -314,7 +327,7 @@ def test_a_run_without_labels_of_the_further_judge_keeps_its_rank(phase, label, 
     assert [row.rank for row in board_of(phase).rows] == [1, 2, 3]
     states = Job.objects.filter(rules=VIEW).values_list("state", flat=True)
     assert set(states) == {Job.State.WAITING}
-    [view] = visible_judges_of(board_of(phase), None).views
+    [view] = find_visible_judges_of_board(board_of(phase), None).views
     assert view.correlation.n == 0
     assert "not judged" in read(client, phase, view="judges")
     label(phase, OTHER, "Rome")
@@ -414,7 +427,7 @@ def test_a_frozen_board_on_older_gold_has_both_judges_on_that_gold(tmp_path, lab
     public = Audience.PUBLIC
     for rules in ("corrected", VIEW):
         board = compute_board(phase, None, rules, gold=older, audience=public)
-        found = visible_judges_of(board, None)
+        found = find_visible_judges_of_board(board, None)
         assert board.frozen_at is not None
         assert found.first.gold == found.views[0].board.gold == older
 
@@ -424,7 +437,7 @@ def test_a_board_without_further_judges_has_no_judges_tab(tmp_path, client):
     task = plain.task
     address = reverse("judges", args=[task.season.slug, task.slug, plain.slug])
     assert client.get(address).status_code == 404
-    assert visible_judges_of(board_of(plain), None) is None
+    assert find_visible_judges_of_board(board_of(plain), None) is None
 
 
 def told_by_api(client, phase):
@@ -439,30 +452,32 @@ def test_where_scores_are_hidden_judges_show_nothing(scored, judged, client, aud
     address = reverse("judges", args=[task.season.slug, task.slug, scored.slug])
     assert client.get(address).status_code == 404
     assert told_by_api(client, scored).status_code == 404
-    assert visible_judges_of(board_of(scored), None) is None
-    organiser = visible_judges_of(board_of(scored, audience=Audience.ORGANISER), None)
+    assert find_visible_judges_of_board(board_of(scored), None) is None
+    organiser = find_visible_judges_of_board(
+        board_of(scored, audience=Audience.ORGANISER), None
+    )
     assert organiser.views[0].correlation.n == 3
 
 
 def test_numbers_on_a_part_of_the_gold_show_no_agreement_on_the_whole(scored, judged):
     Evaluation.objects.filter(rules=VIEW).update(release="public-30-7")
-    [view] = visible_judges_of(board_of(scored), None).views
+    [view] = find_visible_judges_of_board(board_of(scored), None).views
     assert view.facts["pairs"] is view.facts["kappa"] is None
     assert view.facts["why_no_kappa"] == "part-withheld"
 
 
 def test_numbers_from_before_labels_were_stored_show_no_agreement(scored, judged):
     UsedJudgements.objects.update(labels=b"")
-    [view] = visible_judges_of(board_of(scored), None).views
+    [view] = find_visible_judges_of_board(board_of(scored), None).views
     assert view.facts["pairs"] == 0
     assert view.facts["why_no_kappa"] == "no-pairs"
 
 
 def test_replies_without_a_label_are_no_agreement(scored, judged):
     for one in UsedJudgements.objects.filter(name=OTHER):
-        one.labels = bytes([BYTE_BY_LABEL[NO_LABEL]]) * one.rows
+        one.labels = bytes([BYTE_BY_LABEL[NO_VALID_LABEL]]) * one.rows
         one.save()
-    [view] = visible_judges_of(board_of(scored), None).views
+    [view] = find_visible_judges_of_board(board_of(scored), None).views
     assert view.facts["pairs"] == 0
 
 
@@ -470,20 +485,22 @@ def test_of_two_labels_of_a_pair_the_one_of_the_newest_run_counts(scored, judged
     older, *_between, newest = UsedJudgements.objects.filter(name=OTHER).order_by("pk")
     older.items, older.rows, older.labels = newest.items, newest.rows, b""
     older.save()
-    alone = visible_judges_of(board_of(scored), None).views[0].agreement
+    alone = find_visible_judges_of_board(board_of(scored), None).views[0].agreement
     assert alone.pairs > 0
     # Labels are 0 and 1, so the older run has the opposite label of each pair.
     older.labels = bytes(1 - label for label in bytes(newest.labels))
     older.save()
     caches["results"].clear()
-    assert visible_judges_of(board_of(scored), None).views[0].agreement == alone
+    assert (
+        find_visible_judges_of_board(board_of(scored), None).views[0].agreement == alone
+    )
 
 
 def test_judgements_of_earlier_scorings_are_not_behind_the_numbers(scored, judged):
     UsedJudgements.objects.update(is_current=False)
     board = board_of(scored)
     assert count_labelled_pairs(board, ["entails"]) == 0
-    assert visible_judges_of(board, None).views[0].agreement.pairs == 0
+    assert find_visible_judges_of_board(board, None).views[0].agreement.pairs == 0
 
 
 def test_the_page_of_a_judge_counts_pairs_from_before_labels_were_stored(
@@ -596,7 +613,10 @@ def test_the_pairs_on_which_judges_disagree_follow_from_the_seed(organised, orga
         for seed in "123456"
     }
     assert len(orders) == 2
-    head, *lines = map(json.loads, lines_to_label(asked(organised), found).splitlines())
+    head, *lines = map(
+        json.loads,
+        build_lines_for_people_to_label(asked(organised), found).splitlines(),
+    )
     assert head["judge"] == "people"
     assert all(line["label"] == "" for line in lines), "no judge's label is shown"
     [one] = sample_disagreements(asked(organised, pairs=1), by).rows
@@ -616,7 +636,7 @@ def test_the_name_of_a_sheet_fits_the_ledger_and_tells_judges_apart(organised, f
     for name in names:
         row = {"kind": "entails", "judge": "people", "digest": name, "label": "yes"}
         texts = {"premise": "It rains.", "hypothesis": "It rains."}
-        assert ledger_row({**row, "texts": texts}).digest == name
+        assert parse_ledger_row({**row, "texts": texts}).digest == name
     assert any(OTHER in name for name in names), "a short name stays"
 
 
@@ -656,10 +676,10 @@ def test_an_organiser_draws_a_sheet_that_corrects_no_score(
     assert "labelled 3 pairs in common and disagree on 2" in told
     assert "Upload the labels" in told
     assert "Publish beside the board" not in told
-    with pytest.raises(Refused):
+    with pytest.raises(ActionRefused):
         publish(sheet=sheet, by=organiser)
     with pytest.raises(SheetRefused):
-        computed(sheet, Path("people.jsonl"), "people.jsonl")
+        compute_estimates_from_file(sheet, Path("people.jsonl"), "people.jsonl")
 
 
 @pytest.fixture
@@ -668,7 +688,10 @@ def sheet(organised, organiser):
     request = asked(organised)
     found = sample_disagreements(request, organiser)
     return save_disagreement_sheet(
-        request, found, store_sheet_file(lines_to_label(request, found)), by=organiser
+        request,
+        found,
+        store_sheet_file(build_lines_for_people_to_label(request, found)),
+        by=organiser,
     )
 
 
@@ -685,7 +708,7 @@ def test_the_history_says_that_a_sheet_is_of_disagreements(sheet, organiser, cli
 
 
 def form_of(sheet) -> list[dict]:
-    with storage.statistics.open(sheet.file) as file:
+    with storage.statistics_file_storage.open(sheet.file) as file:
         return [json.loads(line) for line in file.read().splitlines()]
 
 
@@ -762,7 +785,7 @@ def draw(phase, by, *options) -> str:
 def test_a_command_draws_the_sheet_that_the_page_draws(organised, organiser, tmp_path):
     lines = draw(organised, organiser.email, "--pairs", "10", "--seed", "1")
     request = asked(organised)
-    assert lines.encode() == lines_to_label(
+    assert lines.encode() == build_lines_for_people_to_label(
         request, sample_disagreements(request, organiser)
     )
     sheet = EstimateSheet.objects.get()
@@ -810,7 +833,10 @@ def test_a_sheet_of_disagreements_that_is_not_recorded_leaves_no_file(
     organised, organiser, client, monkeypatch
 ):
     def files() -> set[str]:
-        return {entry.name for entry in storage.statistics.entries("background")}
+        return {
+            entry.name
+            for entry in storage.statistics_file_storage.entries("background")
+        }
 
     def fail(*given, **named):
         raise RuntimeError("the transaction fails")
@@ -819,7 +845,9 @@ def test_a_sheet_of_disagreements_that_is_not_recorded_leaves_no_file(
     client.force_login(organiser)
     season = organised.task.season.slug
     make = reverse("organise-disagreements-make", args=[season, organised.pk])
-    monkeypatch.setattr("scoring.worker.background._delete_sent_file", fail)
+    monkeypatch.setattr(
+        "scoring.worker.background._finish_row_and_delete_sent_file", fail
+    )
     client.post(make, {"judge": OTHER, "pairs": 10, "seed": "7"})
     [job] = work_off()
     assert job.job.state != Job.State.DONE

@@ -5,12 +5,12 @@ import re
 import pytest
 from django.urls import reverse
 
-from scoring.offline.sample import RUN, open_sample
-from scoring.results.board.formatting import class_label
+from scoring.offline.sample import SAMPLE_RUN_FILE, open_sample
+from scoring.results.board.formatting import display_name_of_class
 from tasks.types import task_types
-from tasks.types.columns import CLASS_WORDS
-from tasks.types.files import open_input
-from tasks.types.registry import shipped_folder
+from tasks.types.columns import TRANSLATABLE_CLASS_NAMES
+from tasks.types.files import open_input_files
+from tasks.types.registry import find_sample_folder
 from tasks.types.runs import read_run
 from tests import factories
 from tests.languages.marking import pseudo_locale
@@ -35,7 +35,7 @@ OF_DATA = {
 def test_every_class_that_a_type_makes_of_its_sample_has_words_to_translate(slug):
     kind = task_types()[slug]
     _, split, checked = open_sample(kind, {})
-    run = open_input(shipped_folder(slug) / RUN)
+    run = open_input_files(find_sample_folder(slug) / SAMPLE_RUN_FILE)
     answers, _ = read_run(kind, run, split.index, checked)
     for rules in kind.rules:
         for dimension, rows in kind.pairs_of(
@@ -46,15 +46,15 @@ def test_every_class_that_a_type_makes_of_its_sample_has_words_to_translate(slug
             for label in {label for row in rows for label in row}:
                 assert (
                     not re.search("[a-z]", label)
-                    or re.sub(r"\d+", "%s", label) in CLASS_WORDS
+                    or re.sub(r"\d+", "%s", label) in TRANSLATABLE_CLASS_NAMES
                 )
 
 
 def test_numbers_keep_their_places_and_other_names_stay():
     with pseudo_locale():
-        assert class_label("16 to 40 words") == "⟦16 to 40 words⟧"
-        assert class_label("2024-01-31 or later") == "⟦2024-01-31 or later⟧"
-        assert class_label("unarXive 100 %s") == "unarXive 100 %s"
+        assert display_name_of_class("16 to 40 words") == "⟦16 to 40 words⟧"
+        assert display_name_of_class("2024-01-31 or later") == "⟦2024-01-31 or later⟧"
+        assert display_name_of_class("unarXive 100 %s") == "unarXive 100 %s"
 
 
 @pytest.mark.django_db

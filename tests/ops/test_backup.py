@@ -13,8 +13,8 @@ from django.db import connection, models
 from citeboard.core import storage
 from citeboard.ops import backups
 from citeboard.ops.backups import MANIFEST_FILE, read_manifest
-from citeboard.ops.pruning import FILE_COLUMNS, named_files
-from scoring.exchange.mounted import mounted_archives
+from citeboard.ops.pruning import MODEL_FILE_COLUMNS, list_referenced_files
+from scoring.exchange.mounted import list_mounted_archives
 from scoring.models import Evaluation
 from tasks.models import Gold, Phase, Submission
 from tests.api.sending import score
@@ -27,14 +27,14 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_database
 ASKED = """
 from django.test import Client
 from citeboard.teams.models import Team
-from citeboard.ops.backups import board_digests
+from citeboard.ops.backups import compute_board_digests
 import json
 client = Client(headers={{"host": "localhost"}})
 home = client.get("/")
 board = client.get("/api/v1/phases/{phase}/leaderboard/")
 team = Team.objects.create(name="New", slug="new")
 systems = [row["system"] for row in board.json()["rows"]]
-print(json.dumps([home.status_code, systems, board_digests(), team.pk]))
+print(json.dumps([home.status_code, systems, compute_board_digests(), team.pk]))
 """
 
 
@@ -86,7 +86,7 @@ def test_a_restored_site_is_what_it_was(phase, target, tmp_path):
         assert team > max(Submission.objects.values_list("team", flat=True))
         kept = Path("archives", SLUG, "content", "boards", f"{BOARD}.json")
         assert (tmp_path / "other" / kept).read_bytes() == (
-            mounted_archives()[0].content / "boards" / kept.name
+            list_mounted_archives()[0].content / "boards" / kept.name
         ).read_bytes()
         (tmp_path / "other" / kept).write_text("changed since")
         assert (tmp_path / "other" / "secret-key").read_text() == (
@@ -132,7 +132,7 @@ def test_a_restore_leaves_no_table_that_a_newer_release_has_made(
 def test_what_comes_in_after_the_snapshot_is_left_out_and_waits_for_nothing(
     phase, target, monkeypatch
 ):
-    real, came = backups.board_digests, []
+    real, came = backups.compute_board_digests, []
 
     def send() -> None:
         try:
@@ -146,11 +146,11 @@ def test_what_comes_in_after_the_snapshot_is_left_out_and_waits_for_nothing(
         sender.join()
         return real()
 
-    monkeypatch.setattr(backups, "board_digests", digests_while_somebody_sends)
+    monkeypatch.setattr(backups, "compute_board_digests", digests_while_somebody_sends)
     backup(target)
     assert Submission.objects.filter(pk__in=came).count() == 1
     named = {
-        f"files/{storage.runs.folder}/{run.file}"
+        f"files/{storage.run_file_storage.folder}/{run.file}"
         for run in Submission.objects.exclude(pk__in=came)
     }
     assert {
@@ -161,12 +161,18 @@ def test_what_comes_in_after_the_snapshot_is_left_out_and_waits_for_nothing(
 def test_matrices_that_are_replaced_meanwhile_are_those_of_the_next_snapshot(
     phase, target, monkeypatch
 ):
-    evaluation, real, snapshots = Evaluation.objects.first(), backups.board_digests, []
+    evaluation, real, snapshots = (
+        Evaluation.objects.first(),
+        backups.compute_board_digests,
+        [],
+    )
 
     def replaced() -> None:
-        new = storage.statistics.save("1/job-1-1-newer.npz", ContentFile(b"newer"))
+        new = storage.statistics_file_storage.save(
+            "1/job-1-1-newer.npz", ContentFile(b"newer")
+        )
         Evaluation.objects.filter(pk=evaluation.pk).update(statistics=new)
-        storage.statistics.delete(evaluation.statistics)
+        storage.statistics_file_storage.delete(evaluation.statistics)
         connection.close()
 
     def digests():
@@ -177,7 +183,7 @@ def test_matrices_that_are_replaced_meanwhile_are_those_of_the_next_snapshot(
             other.join()
         return real()
 
-    monkeypatch.setattr(backups, "board_digests", digests)
+    monkeypatch.setattr(backups, "compute_board_digests", digests)
     backup(target)
     manifest = read_manifest(target)
     assert len(snapshots) == 2
@@ -190,9 +196,12 @@ def test_what_the_site_itself_has_lost_is_named_and_the_rest_is_kept(
     phase, target, capsys
 ):
     lost, damaged = Submission.objects.order_by("pk")
-    storage.runs.delete(lost.file)
-    storage.runs.delete(damaged.file)
-    assert storage.runs.save(damaged.file, ContentFile(b"another")) == damaged.file
+    storage.run_file_storage.delete(lost.file)
+    storage.run_file_storage.delete(damaged.file)
+    assert (
+        storage.run_file_storage.save(damaged.file, ContentFile(b"another"))
+        == damaged.file
+    )
     with pytest.raises(
         CommandError, match="lacks 2 files that the site has lost"
     ) as ended:
@@ -261,7 +270,7 @@ def test_a_backup_is_written_where_nothing_is_and_leaves_nothing_when_it_fails(
     def full(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(backups, "write_database", full)
+    monkeypatch.setattr(backups, "write_database_backup", full)
     with pytest.raises(CommandError, match=r"No backup was made: .*No space left"):
         backup(target)
     assert list(target.parent.rglob("*")) == [target]
@@ -310,12 +319,12 @@ def test_every_column_that_names_a_file_is_known():
         for field in model._meta.concrete_fields
         if isinstance(field, models.CharField) and "storage" in field.help_text
     }
-    assert said == {(model, name) for model, name, _ in FILE_COLUMNS}
+    assert said == {(model, name) for model, name, _ in MODEL_FILE_COLUMNS}
     assert len(said) == 10
 
 
 def test_files_are_named_with_what_their_rows_say_of_their_content(phase):
-    found = {file.name: file.sha256 for file in named_files()}
+    found = {file.name: file.sha256 for file in list_referenced_files()}
     run, gold = Submission.objects.first(), Gold.objects.get()
     assert found[f"runs/{run.file}"] == run.sha256
     assert len(found[f"gold/{gold.index}"]) == 16

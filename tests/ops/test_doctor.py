@@ -17,9 +17,9 @@ from django_q.signing import SignedPackage
 from citeboard.core import storage
 from citeboard.core.confined import rights
 from citeboard.core.env import build_storage_settings
-from citeboard.ops.doctor import CHECKS_BY_NAME, FindingState, examine
+from citeboard.ops.doctor import CHECKS_BY_NAME, FindingState, run_health_checks
 from tasks.jobs import engine
-from tasks.jobs.queue_choice import record_group_heartbeat
+from tasks.jobs.queue_choice import record_worker_group_heartbeat
 from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import Gold, Job, Submission
 from tests.factories import make_phase, make_submission, make_task
@@ -34,13 +34,13 @@ def _no_signs_of_life():
 
 
 def finding(name: str):
-    [found] = examine([name])
+    [found] = run_health_checks([name])
     return found
 
 
 def test_every_check_has_words_of_its_own():
     make_submission()
-    findings = examine()
+    findings = run_health_checks()
     assert [each.name for each in findings] == list(CHECKS_BY_NAME)
     assert all(
         each.found and "could not be examined" not in each.found for each in findings
@@ -58,7 +58,7 @@ def test_a_sweep_is_a_sign_of_life_until_it_is_old(settings, monkeypatch):
     sweep_jobs()
     assert finding("sweeper").state == FindingState.GOOD
     later = timezone.now() + dt.timedelta(hours=1)
-    monkeypatch.setattr("citeboard.ops.doctor.database_now", lambda: later)
+    monkeypatch.setattr("citeboard.ops.doctor.fetch_database_time", lambda: later)
     assert finding("sweeper").state == FindingState.BAD
 
 
@@ -81,7 +81,7 @@ def test_a_group_of_workers_is_found_behind_those_that_have_died():
 def test_gold_that_is_gone_is_named():
     make_submission()
     assert finding("storage").state == FindingState.GOOD
-    storage.gold.delete(Gold.objects.get().file)
+    storage.gold_file_storage.delete(Gold.objects.get().file)
     found = finding("storage")
     assert found.state == FindingState.BAD
     assert "1 files of gold are missing" in found.found
@@ -212,7 +212,7 @@ def test_as_a_probe_it_exits_1_and_says_the_same_to_programs():
 
 
 def test_what_is_closed_to_processes_that_read_uploads_is_found_by_trying(settings):
-    if rights.landlock_version() and rights.has_call_filter():
+    if rights.find_landlock_version() and rights.has_system_call_filter():
         assert finding("confinement").state == FindingState.GOOD
         assert "files, network, processes" in finding("confinement").found
     settings.CONFINEMENT = "limits"
@@ -225,7 +225,7 @@ def test_what_is_closed_to_processes_that_read_uploads_is_found_by_trying(settin
 @pytest.mark.both_databases
 def test_a_queue_that_is_scaled_to_zero_is_missed_only_while_jobs_wait(settings):
     settings.QUEUES, settings.SCALED_QUEUES = ["light"], ["gpu"]
-    record_group_heartbeat("a-host-0a1b2c3d:1.1:")
+    record_worker_group_heartbeat("a-host-0a1b2c3d:1.1:")
     make_phase()
     phase = make_phase(task=make_task(queue="gpu"))
     found = finding("queues")
@@ -240,7 +240,7 @@ def test_a_queue_that_is_scaled_to_zero_is_missed_only_while_jobs_wait(settings)
 @pytest.mark.both_databases
 def test_a_queue_that_nobody_serves_is_named(settings):
     settings.QUEUES = ["light"]
-    record_group_heartbeat("a-host-0a1b2c3d:1.1:")
+    record_worker_group_heartbeat("a-host-0a1b2c3d:1.1:")
     make_submission()
     assert finding("queues").state == FindingState.GOOD
     phase = make_phase(task=make_task(queue="gpu"))

@@ -11,9 +11,9 @@ from django.db import connection
 from citeboard.ops.drill import alarms, faults, site_copy
 from citeboard.ops.drill.door import InterruptibleProxy
 from citeboard.ops.drill.faults import INJECTED_FAULTS, InjectedFault
-from citeboard.ops.drill.playing import DrillOutcome, unmet_requirements
-from citeboard.ops.drill.site_copy import DrillStopped, SiteResponse
-from citeboard.ops.drill.table import TABLE_HEAD, format_table_row
+from citeboard.ops.drill.playing import FaultObservations, find_unmet_requirements
+from citeboard.ops.drill.site_copy import SiteCopyFailed, SiteResponse
+from citeboard.ops.drill.table import MARKDOWN_TABLE_HEAD, format_table_row
 
 LATER = {"retry-after": "10"}
 BAD = {"name": "database", "state": "bad", "found": "no answer", "advice": ""}
@@ -23,9 +23,9 @@ def fault(name: str) -> InjectedFault:
     return next(found for found in INJECTED_FAULTS if found.name == name)
 
 
-def outcome(**changed) -> DrillOutcome:
+def outcome(**changed) -> FaultObservations:
     """Return the outcome of a site that answers 503 and recovers."""
-    found = DrillOutcome(
+    found = FaultObservations(
         probe=SiteResponse(503, {}, b'{"missing": [{"reason": "no database"}]}'),
         upload=SiteResponse(503, LATER, b'{"detail": "Later."}'),
         page=SiteResponse(503, LATER),
@@ -39,7 +39,7 @@ def outcome(**changed) -> DrillOutcome:
 
 
 def test_a_site_that_keeps_every_promise_differs_in_nothing():
-    assert unmet_requirements(fault("no-database"), outcome()) == []
+    assert find_unmet_requirements(fault("no-database"), outcome()) == []
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,12 @@ def test_a_site_that_keeps_every_promise_differs_in_nothing():
     ],
 )
 def test_a_broken_promise_is_named(changed, words):
-    assert unmet_requirements(fault("no-database"), outcome(**changed)) == [words]
+    assert find_unmet_requirements(fault("no-database"), outcome(**changed)) == [words]
 
 
 def test_a_row_has_a_cell_for_each_head():
     shown = format_table_row(fault("no-database"), outcome())
-    assert shown.count("|") == TABLE_HEAD.splitlines()[0].count("|")
+    assert shown.count("|") == MARKDOWN_TABLE_HEAD.splitlines()[0].count("|")
     assert "503: Later." in shown
     assert "CiteboardIsDown 2" in shown
     assert "scores within 30 s" in shown
@@ -84,7 +84,7 @@ def test_a_drill_without_promtool_says_that_it_looked_at_no_alarm():
     ],
 )
 def test_counters_and_ages_that_nothing_ended_go_on_growing(name, growth, minute):
-    assert alarms.growth_per_minute(name, growth, 15.0) == minute
+    assert alarms.extrapolate_growth_per_minute(name, growth, 15.0) == minute
 
 
 def test_the_first_minute_counts_at_which_an_alert_fires():
@@ -107,28 +107,28 @@ def test_a_scrape_that_fails_counts_as_a_target_that_is_down():
 
 def test_a_fault_of_another_database_is_not_played(monkeypatch):
     other = replace(fault("no-database"), databases=("other",))
-    assert other.obstacle() == "played on other alone"
+    assert other.find_obstacle() == "played on other alone"
 
 
 def test_a_fault_without_its_program_is_not_played():
     lacking = replace(fault("missing-file"), tools=("no-such-program",))
-    assert lacking.obstacle() == "no-such-program is not installed"
+    assert lacking.find_obstacle() == "no-such-program is not installed"
 
 
 def test_a_fault_that_needs_a_small_disk_is_not_played_without_namespaces(monkeypatch):
     monkeypatch.setattr(faults, "find_namespace_command", tuple)
     lacking = replace(
         fault("missing-file"),
-        small_disk=faults.runs_folder,
-        databases=(faults.SQLITE, faults.POSTGRESQL),
+        small_disk=faults.stored_runs_folder,
+        databases=(faults.SQLITE_VENDOR, faults.POSTGRESQL_VENDOR),
     )
-    assert lacking.obstacle() == "this kernel lets nobody mount a small disk"
+    assert lacking.find_obstacle() == "this kernel lets nobody mount a small disk"
 
 
 def test_the_copy_knows_no_server_of_the_operator(monkeypatch, tmp_path):
     for name in ("CITEBOARD_EMAIL_HOST", "REDIS_URL", "CITEBOARD_STORAGE"):
         monkeypatch.setenv(name, "mail.example.org")
-    found = site_copy._environment_variables(tmp_path, "sqlite:///copy")
+    found = site_copy._build_environment_variables(tmp_path, "sqlite:///copy")
     assert "mail.example.org" not in found.values()
     assert found["DATABASE_URL"] == "sqlite:///copy"
 
@@ -136,7 +136,7 @@ def test_the_copy_knows_no_server_of_the_operator(monkeypatch, tmp_path):
 def test_a_door_that_is_shut_refuses_connections_and_forwards_them_again():
     with socket.create_server(("127.0.0.1", 0)) as server:
         door = InterruptibleProxy("127.0.0.1", server.getsockname()[1])
-        with door.shut(), pytest.raises(ConnectionRefusedError):
+        with door.interrupt_connections(), pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", door.port), timeout=5)
         with socket.create_connection(("127.0.0.1", door.port), timeout=5) as near:
             near.sendall(b"here")
@@ -168,7 +168,7 @@ def test_a_server_that_refuses_a_second_database_is_quoted(tmp_path, monkeypatch
     monkeypatch.setattr(site_copy.uuid, "uuid4", lambda: SimpleNamespace(hex="taken"))
     with (
         site_copy._create_empty_database(tmp_path),
-        pytest.raises(DrillStopped) as refused,
+        pytest.raises(SiteCopyFailed) as refused,
     ):
         site_copy._create_empty_database(tmp_path).__enter__()
     assert "the drill needs a database of its own beside" in str(refused.value)

@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from citeboard.core import storage
-from citeboard.ops.backups import TABLES_FOLDER
-from citeboard.ops.later_runs import runs_missing_in_backup
+from citeboard.ops.backups import TABLE_DUMPS_FOLDER
+from citeboard.ops.later_runs import find_runs_missing_in_backup
 from tasks.models import Phase, Submission, TeamFigure
 from tests.factories import make_phase, make_submission, make_team, run_bytes
 
@@ -64,25 +64,25 @@ def forget(run: Submission) -> None:
 class TestListing:
     def test_names_the_runs_that_the_backup_lacks(self, phase, team, backup, capsys):
         later = send_later(phase, team)
-        assert runs_missing_in_backup(backup) == [later]
+        assert find_runs_missing_in_backup(backup) == [later]
         call_command("later_runs", str(backup))
         line, count = capsys.readouterr().out.splitlines()
         assert line.endswith(f"{phase.slug} Fulmar: After, run.jsonl")
         assert count == "1 run came after the backup"
 
     def test_finds_none_where_none_came(self, backup):
-        assert runs_missing_in_backup(backup) == []
+        assert find_runs_missing_in_backup(backup) == []
 
     def test_leaves_out_runs_that_their_team_took_back(self, phase, team, backup):
         send_later(phase, team, status=Submission.Status.WITHDRAWN)
-        assert runs_missing_in_backup(backup) == []
+        assert find_runs_missing_in_backup(backup) == []
 
     def test_lists_a_run_whose_number_in_the_backup_is_that_of_another_file(
         self, phase, team, backup
     ):
         """The site was restored from a still older backup since."""
         Submission.objects.update(sha256="0" * 64)
-        assert [run.system for run in runs_missing_in_backup(backup)] == ["Before"]
+        assert [run.system for run in find_runs_missing_in_backup(backup)] == ["Before"]
 
     def test_refuses_a_folder_that_is_no_backup(self, tmp_path):
         with pytest.raises(
@@ -91,7 +91,10 @@ class TestListing:
             call_command("later_runs", str(tmp_path))
 
     def test_refuses_a_backup_without_runs(self, backup):
-        for path in [*(backup / TABLES_FOLDER).glob("*"), *backup.glob("*.sqlite3")]:
+        for path in [
+            *(backup / TABLE_DUMPS_FOLDER).glob("*"),
+            *backup.glob("*.sqlite3"),
+        ]:
             path.unlink()
         with pytest.raises(CommandError, match="the runs of the backup cannot be read"):
             call_command("later_runs", str(backup))
@@ -119,7 +122,7 @@ class TestSaving:
     ):
         lost = send_later(phase, team)
         make_submission(phase=phase, team=team, system="Whole")
-        storage.runs.delete(lost.file)
+        storage.run_file_storage.delete(lost.file)
         with pytest.raises(CommandError, match="fulmar: After: its file is missing"):
             saved(backup)
         assert [line["system"] for line in lines_of(backup.parent / "saved")] == [

@@ -6,10 +6,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.ops.merging import (
     accept_merge,
-    drop_proposal,
+    drop_merge_proposal,
     merge_teams,
     propose_merge,
 )
@@ -17,9 +17,9 @@ from scoring.models import Evaluation
 from scoring.results.board.standings import compute_board
 from tasks.models import Bundle, MergeProposal, Phase, Registration, Submission
 from tasks.models.seasons import increment_board_version
-from tasks.registration.entries import EntryRefused
+from tasks.registration.entries import TeamEntryRefused
 from tasks.submissions.run_acts import give_tries
-from tasks.submissions.submit import remaining_quota
+from tasks.submissions.submit import compute_remaining_quota
 from tests import factories
 from tests.scoring import boards
 from tests.tasks.mailing import letters_to
@@ -106,7 +106,7 @@ def test_runs_members_tries_and_scores_go_into_the_team_that_stays(
     bundle.refresh_from_db()
     assert bundle.team == day
     assert {str(member) for member in day.members.all()} == {"Ada", "Bob"}
-    assert remaining_quota(phase, day).left == 5 + 2 - 3
+    assert compute_remaining_quota(phase, day).left == 5 + 2 - 3
     (row,) = compute_board(phase, None).rows
     assert (row.team, row.system) == ("Day Shift", "Bat 0.6")
     assert list(
@@ -125,7 +125,7 @@ def test_the_history_says_which_run_had_which_number(
     accept_merge(
         proposal=propose_merge(season=season, team=night, into=day, by=bob), by=ada
     )
-    entries = history_of_place(season).filter(action="teams-merged")
+    entries = find_history_of_place(season).filter(action="teams-merged")
     assert {entry.words for entry in entries} == {
         "merged Night Shift into Day Shift, with 1 run"
     }
@@ -141,7 +141,7 @@ def test_the_history_says_which_run_had_which_number(
             f"Day Shift {kept.number + 1}",
         ),
     }
-    assert history_of_place(day).filter(action="teams-merged").exists()
+    assert find_history_of_place(day).filter(action="teams-merged").exists()
 
 
 def test_of_what_both_have_once_the_team_that_stays_keeps_its_own(
@@ -200,8 +200,8 @@ def test_the_lead_is_asked_and_all_members_are_told(season, day, night, ada, bob
             "https://board.example.org/teams/day-shift/"
         )
     ]
-    with pytest.raises(EntryRefused, match="answered or withdrawn"):
-        drop_proposal(proposal=proposal, by=bob)
+    with pytest.raises(TeamEntryRefused, match="answered or withdrawn"):
+        drop_merge_proposal(proposal=proposal, by=bob)
 
 
 def test_a_proposal_that_is_dropped_changes_nothing(
@@ -209,11 +209,11 @@ def test_a_proposal_that_is_dropped_changes_nothing(
 ):
     run = boards.make_run(phase, night)
     proposal = propose_merge(season=season, team=night, into=day, by=bob)
-    drop_proposal(proposal=proposal, by=ada)
+    drop_merge_proposal(proposal=proposal, by=ada)
     run.refresh_from_db()
     assert run.team == night
     assert letters_to(ada) == []
-    with pytest.raises(EntryRefused, match="answered or withdrawn"):
+    with pytest.raises(TeamEntryRefused, match="answered or withdrawn"):
         accept_merge(proposal=proposal, by=ada)
 
 
@@ -223,11 +223,11 @@ def test_after_the_date_organisers_alone_merge_teams(
     proposal = propose_merge(season=season, team=night, into=day, by=bob)
     season.merge_until = timezone.now() - dt.timedelta(days=1)
     season.save()
-    with pytest.raises(EntryRefused, match="could merge until"):
+    with pytest.raises(TeamEntryRefused, match="could merge until"):
         accept_merge(proposal=proposal, by=ada)
     season.merge_until = None
     season.save()
-    with pytest.raises(EntryRefused, match="do not merge by themselves"):
+    with pytest.raises(TeamEntryRefused, match="do not merge by themselves"):
         propose_merge(season=season, team=day, into=night, by=ada)
     merge_teams(
         season=season, team=night, into=day, by=olga, reason="They are one group."
@@ -244,7 +244,7 @@ def test_the_size_of_a_team_holds_for_teams_and_not_for_organisers(
     season.max_team_size = 1
     season.save()
     proposal = propose_merge(season=season, team=night, into=day, by=bob)
-    with pytest.raises(EntryRefused, match="at most"):
+    with pytest.raises(TeamEntryRefused, match="at most"):
         accept_merge(proposal=proposal, by=ada)
     assert Registration.objects.filter(season=season).count() == 2
     merge_teams(season=season, team=night, into=day, by=olga, reason="They asked.")
@@ -257,7 +257,7 @@ def test_what_another_season_says_of_its_teams_holds(
     other = factories.make_season(organiser=olga)
     Registration.objects.create(season=other, team=day)
     factories.make_team(season=other, lead=bob)
-    with pytest.raises(EntryRefused, match="with another team"):
+    with pytest.raises(TeamEntryRefused, match="with another team"):
         merge_teams(season=season, team=night, into=day, by=olga, reason="They asked.")
     assert Registration.objects.filter(season=season).count() == 2
 
@@ -267,7 +267,7 @@ def test_an_organiser_lets_nobody_into_a_team_that_others_organise_seasons_of(
 ):
     """Its members read its runs there."""
     Registration.objects.create(season=factories.make_season(), team=day)
-    with pytest.raises(EntryRefused, match="its new members would read"):
+    with pytest.raises(TeamEntryRefused, match="its new members would read"):
         merge_teams(season=season, team=night, into=day, by=olga, reason="They asked.")
     assert [str(member) for member in day.members.all()] == ["Ada"]
 
@@ -280,7 +280,7 @@ def test_two_teams_do_not_merge_to_send_more_runs_than_one_may(
             boards.make_run(phase, team)
     proposal = propose_merge(season=season, team=night, into=day, by=bob)
     with pytest.raises(
-        EntryRefused, match=r"submitted 6 runs in .* where one may submit 5"
+        TeamEntryRefused, match=r"submitted 6 runs in .* where one may submit 5"
     ):
         accept_merge(proposal=proposal, by=ada)
     give_tries(phase=phase, team=day, tries=1, reason="They merge.", by=olga)
@@ -299,7 +299,7 @@ def test_runs_in_other_seasons_stay_where_they_are(season, day, night, olga):
 @pytest.mark.parametrize("wrong", ["itself", "elsewhere"])
 def test_teams_that_cannot_merge_are_refused(season, day, night, olga, wrong):
     into = night if wrong == "itself" else factories.make_team()
-    with pytest.raises(EntryRefused):
+    with pytest.raises(TeamEntryRefused):
         merge_teams(season=season, team=night, into=into, by=olga, reason="They asked.")
 
 

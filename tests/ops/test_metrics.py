@@ -10,13 +10,16 @@ from django.urls import reverse
 from django.utils.timezone import now
 from prometheus_client.parser import text_string_to_metric_families
 
-from citeboard.core.database import database_now
-from citeboard.core.instruments import BOARD_PAGES_SERVED, REQUEST_SECONDS
-from citeboard.core.models import save_last_done
-from citeboard.ops.backups import BACKUP_EVENT
+from citeboard.core.database import fetch_database_time
+from citeboard.core.instruments import (
+    BOARD_PAGES_SERVED_COUNTER,
+    REQUEST_SECONDS_HISTOGRAM,
+)
+from citeboard.core.models import save_time_of_last_run
+from citeboard.ops.backups import LAST_BACKUP_ROW_NAME
 from tasks.jobs.engine import claim_job, end_lease, expire_leases_of_owner
 from tasks.jobs.leases import cancel_jobs_of_run, restart_job
-from tasks.jobs.queue_choice import record_group_heartbeat
+from tasks.jobs.queue_choice import record_worker_group_heartbeat
 from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import Job
 from tests.api.sending import score
@@ -49,8 +52,8 @@ def samples(client) -> dict[tuple[str, ...], float]:
 @pytest.fixture(autouse=True)
 def _nothing_is_counted_yet() -> None:
     """Other tests of this process have asked for hundreds of routes."""
-    REQUEST_SECONDS.clear()
-    BOARD_PAGES_SERVED.clear()
+    REQUEST_SECONDS_HISTOGRAM.clear()
+    BOARD_PAGES_SERVED_COUNTER.clear()
 
 
 @pytest.fixture
@@ -59,8 +62,8 @@ def lively(client):
     phase = make_phase()
     score(make_submission(phase=phase, content=run_bytes()))
     sweep_jobs()
-    record_group_heartbeat("a-host:1")
-    save_last_done(BACKUP_EVENT, now())
+    record_worker_group_heartbeat("a-host:1")
+    save_time_of_last_run(LAST_BACKUP_ROW_NAME, now())
     client.get(
         reverse("board", args=[phase.task.season.slug, phase.task.slug, phase.slug])
     )
@@ -159,7 +162,7 @@ def test_it_tells_of_queues_runs_and_sweeper(client):
 def test_how_long_jobs_took_is_a_histogram_by_step(client):
     for seconds in (0.25, 0.75, 4, 4, 7200):
         job = claim_job(make_submission(phase=make_phase()).jobs.get().pk, "a-host:1:2")
-        job.started_at = database_now() - dt.timedelta(seconds=seconds)
+        job.started_at = fetch_database_time() - dt.timedelta(seconds=seconds)
         assert end_lease(job, state=Job.State.DONE)
     make_submission(phase=make_phase())
     said = samples(client)
@@ -191,7 +194,7 @@ def test_a_lease_that_ends_without_a_sign_of_life_is_counted_for_good(client):
 
 def test_a_site_without_a_backup_says_nothing_of_one(client):
     assert ("citeboard_last_backup_age_seconds",) not in samples(client)
-    save_last_done(BACKUP_EVENT, now() - dt.timedelta(days=3))
+    save_time_of_last_run(LAST_BACKUP_ROW_NAME, now() - dt.timedelta(days=3))
     assert 259_000 < samples(client)["citeboard_last_backup_age_seconds",] < 260_000
 
 

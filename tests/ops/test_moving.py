@@ -6,12 +6,15 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
 
-from citeboard.demo.prepare import WITH_CARE
+from citeboard.demo.prepare import SAFE_TAR_EXTRACTION_OPTIONS
 from tests.own_database import empty_system, manage
 
 pytestmark = pytest.mark.both_databases
 
-DIGESTS = "from citeboard.ops.backups import board_digests; print(sorted(board_digests().items()))"
+DIGESTS = (
+    "from citeboard.ops.backups import compute_board_digests; "
+    "print(sorted(compute_board_digests().items()))"
+)
 NEW = "from citeboard.teams.models import Team; print(Team.objects.create(name='After', slug='after').pk)"
 
 
@@ -20,7 +23,9 @@ def test_a_moved_site_has_every_row_and_shows_the_same_boards(root, tmp_path):
     if connection.vendor != "postgresql":
         pytest.skip("a site moves to PostgreSQL")
     site = tmp_path / "site"
-    shutil.unpack_archive(root / "tests/upgrade/0.3.0/site.tar.xz", site, **WITH_CARE)
+    shutil.unpack_archive(
+        root / "tests/upgrade/0.3.0/site.tar.xz", site, **SAFE_TAR_EXTRACTION_OPTIONS
+    )
     with empty_system(tmp_path / "empty") as there:
         moved = {
             **there,

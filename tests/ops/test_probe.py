@@ -8,14 +8,17 @@ from threading import Thread
 
 import pytest
 
-from citeboard.core.instruments import SHARED_FOLDER_VARIABLE, answered_so_far
+from citeboard.core.instruments import (
+    PROMETHEUS_FOLDER_VARIABLE,
+    count_answered_requests,
+)
 from citeboard.ops.serving import (
-    LOOKS,
-    SiteProbe,
+    RECENT_CHECKS,
+    SiteLivenessProbe,
     SiteSupervisor,
     StartTimeLimit,
     build_process_environment,
-    processor_seconds,
+    measure_processor_seconds,
 )
 
 
@@ -30,9 +33,9 @@ def unanswered():
 
 def hangs(port, answered):
     """Whether it is found to hang within the looks that are remembered."""
-    probe = SiteProbe("127.0.0.1", port, answered)
+    probe = SiteLivenessProbe("127.0.0.1", port, answered)
     probe.patience = 0.01
-    return any(probe.is_site_hanging() for _ in range(LOOKS))
+    return any(probe.is_site_hanging() for _ in range(RECENT_CHECKS))
 
 
 def test_a_site_that_answers_nobody_hangs(unanswered):
@@ -56,18 +59,18 @@ def test_answers_are_counted_over_all_processes_of_the_site(tmp_path):
         "for route in ('home', 'board'): seconds.labels(route, 'GET', 200).observe(1)"
     )
     for _ in range(2):
-        own = {**os.environ, SHARED_FOLDER_VARIABLE: str(tmp_path)}
+        own = {**os.environ, PROMETHEUS_FOLDER_VARIABLE: str(tmp_path)}
         subprocess.run([sys.executable, "-c", count], env=own, check=True)
-    assert answered_so_far(str(tmp_path)) == 4
+    assert count_answered_requests(str(tmp_path)) == 4
     (tmp_path / "histogram_999.db").touch()
-    assert answered_so_far(str(tmp_path)) == 0
+    assert count_answered_requests(str(tmp_path)) == 0
 
 
 def test_a_second_signal_ends_it_while_the_first_is_still_being_heard():
     """`make` passes on what the terminal has sent to all already."""
     serving = SiteSupervisor((), announce=print)
     with serving._ending._cond:
-        second = Thread(target=serving._on_signal, args=(15, None), daemon=True)
+        second = Thread(target=serving._handle_end_signal, args=(15, None), daemon=True)
         second.start()
         second.join(10)
         assert not second.is_alive()
@@ -107,12 +110,12 @@ def test_each_kill_doubles_the_time_until_the_site_answers():
     patience = StartTimeLimit(60, clock)
     found = []
     for _ in range(3):
-        patience.begin()
+        patience.start_clock()
         found.append(idle_seconds(patience, clock, computed=0.0))
         patience.double()
     assert found == [61, 121, 241]
-    patience.reset()
-    patience.begin()
+    patience.reset_limit()
+    patience.start_clock()
     assert idle_seconds(patience, clock, computed=0.0) == 61
 
 
@@ -123,7 +126,7 @@ def test_processor_time_counts_the_whole_group():
         command, stdin=-1, stdout=-1, start_new_session=True
     ) as process:
         process.stdout.readline()
-        assert processor_seconds(process.pid) > 0
+        assert measure_processor_seconds(process.pid) > 0
         process.stdin.close()
 
 

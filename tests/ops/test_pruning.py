@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from citeboard.core import storage
 from citeboard.core.models import Limit
-from citeboard.ops.pruning import named_files
+from citeboard.ops.pruning import list_referenced_files
 from scoring.models import Breakdown, Evaluation, Score
 from tasks.models import Notification
-from tasks.models.notifications import Kind
-from tasks.submissions.uploads import MIN_AGE_FOR_REMOVAL
+from tasks.models.notifications import NotificationKind
+from tasks.submissions.uploads import MIN_FILE_AGE_FOR_REMOVAL
 from tests.api.sending import score
 from tests.factories import (
     make_gold,
@@ -77,16 +77,16 @@ def scored_against_newer_gold(run) -> Evaluation:
 
 
 def old_file(name: str) -> str:
-    kept = storage.runs.save(name, ContentFile(b"a run"))
+    kept = storage.run_file_storage.save(name, ContentFile(b"a run"))
     before = (
-        timezone.now() - MIN_AGE_FOR_REMOVAL - dt.timedelta(minutes=1)
+        timezone.now() - MIN_FILE_AGE_FOR_REMOVAL - dt.timedelta(minutes=1)
     ).timestamp()
     os.utime(default_storage.path(f"runs/{kept}"), (before, before))
     return kept
 
 
 def test_a_site_of_which_all_is_needed_keeps_all(run):
-    names = {file.name for file in named_files()}
+    names = {file.name for file in list_referenced_files()}
     assert set(pruned().values()) == {0}
     assert all(default_storage.exists(name) for name in names)
     assert Breakdown.objects.exists()
@@ -134,7 +134,7 @@ def test_rows_go_by_age_only_where_that_is_asked_for_and_never_what_still_waits(
         facts = {"user": person, "kind": "scored", "event": event, "created_at": made}
         Notification.objects.create(job=make_job("mail", state=state), **facts)
     Notification.objects.create(
-        user=person, kind=Kind.CONFIRM, event="to confirm", created_at=old
+        user=person, kind=NotificationKind.CONFIRM, event="to confirm", created_at=old
     )
     before = Notification.objects.count()
     assert "notifications older than 60 days" not in pruned()
@@ -184,5 +184,5 @@ def test_boards_of_older_gold_and_the_changes_are_shown_without_what_was_pruned(
 
 
 def test_a_file_that_has_just_come_is_nobodys_orphan(run):
-    storage.runs.save("3f/3fab/0123abcd/run.jsonl", ContentFile(b"a run"))
+    storage.run_file_storage.save("3f/3fab/0123abcd/run.jsonl", ContentFile(b"a run"))
     assert pruned()["orphaned files"] == 0

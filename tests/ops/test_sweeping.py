@@ -32,10 +32,10 @@ def steps(monkeypatch):
         away: "{}",
         lambda: done.append("last") or len(done): "{} steps done",
     }
-    monkeypatch.setattr(pruning, "SWEEP_STEPS", own)
-    monkeypatch.setattr("citeboard.management.commands.sweep.SWEEP_STEPS", own)
-    monkeypatch.setattr(pruning, "POSTING_STEPS", {})
-    monkeypatch.setattr("citeboard.management.commands.sweep.POSTING_STEPS", {})
+    monkeypatch.setattr(pruning, "SWEEP_STEP_MESSAGES", own)
+    monkeypatch.setattr("citeboard.management.commands.sweep.SWEEP_STEP_MESSAGES", own)
+    monkeypatch.setattr(pruning, "POSTING_STEP_MESSAGES", {})
+    monkeypatch.setattr("citeboard.management.commands.sweep.POSTING_STEP_MESSAGES", {})
     # A test's own connection stays.
     monkeypatch.setattr(pruning.connections, "close_all", lambda: None)
     return done
@@ -76,7 +76,7 @@ def test_a_job_that_cannot_be_set_moving_keeps_no_other_from_it(monkeypatch):
             engine.claim_job(job.pk, "a-host:1:2"),
             "The storage of the site does not answer.",
         )
-    Job.objects.update(woken_at=first.created_at - sweeper.WAKEUP_LIFETIME)
+    Job.objects.update(woken_at=first.created_at - sweeper.TAKEN_WAKEUP_LIFETIME)
     given = sweeper.resume_waiting_job
 
     def refuse_the_first(job):
@@ -101,9 +101,9 @@ def test_a_mail_server_that_hangs_holds_up_no_sweep(steps, monkeypatch):
         ended.set()
         return 0
 
-    monkeypatch.setattr(pruning, "POSTING_STEPS", {hang: "{} sent"})
+    monkeypatch.setattr(pruning, "POSTING_STEP_MESSAGES", {hang: "{} sent"})
     posting = threading.Thread(
-        target=pruning.post_repeatedly_until, args=[ended], daemon=True
+        target=pruning.post_mails_and_events_until, args=[ended], daemon=True
     )
     posting.start()
     reached.wait()
@@ -114,16 +114,18 @@ def test_a_mail_server_that_hangs_holds_up_no_sweep(steps, monkeypatch):
 
 
 def test_by_hand_mails_and_events_are_sent_too(steps, monkeypatch, capsys):
-    monkeypatch.setattr(pruning, "SWEEP_STEPS", {})
-    monkeypatch.setattr("citeboard.management.commands.sweep.SWEEP_STEPS", {})
+    monkeypatch.setattr(pruning, "SWEEP_STEP_MESSAGES", {})
+    monkeypatch.setattr("citeboard.management.commands.sweep.SWEEP_STEP_MESSAGES", {})
     own = {away: "{}", lambda: 3: "{} e-mails sent"}
-    monkeypatch.setattr(pruning, "POSTING_STEPS", own)
-    monkeypatch.setattr("citeboard.management.commands.sweep.POSTING_STEPS", own)
+    monkeypatch.setattr(pruning, "POSTING_STEP_MESSAGES", own)
+    monkeypatch.setattr(
+        "citeboard.management.commands.sweep.POSTING_STEP_MESSAGES", own
+    )
     with pytest.raises(CommandError, match="1 of 2 steps failed"):
         call_command("sweep")
     assert capsys.readouterr().out == "3 e-mails sent\n"
 
 
 def test_what_waits_for_machines_of_others_is_no_part_of_a_sweep():
-    assert {send_due_mails, send_due_deliveries} == set(pruning.POSTING_STEPS)
-    assert not set(pruning.POSTING_STEPS) & set(pruning.SWEEP_STEPS)
+    assert {send_due_mails, send_due_deliveries} == set(pruning.POSTING_STEP_MESSAGES)
+    assert not set(pruning.POSTING_STEP_MESSAGES) & set(pruning.SWEEP_STEP_MESSAGES)

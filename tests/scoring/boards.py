@@ -116,7 +116,7 @@ def set_column(score: Score, column: str) -> None:
     earlier = Signature(
         metric=score.metric, column=column, position=score.shared.position, text=column
     )
-    [key] = Signature.objects.ids_of([earlier])
+    [key] = Signature.objects.get_or_insert_ids([earlier])
     Score.objects.filter(pk=score.pk).update(shared=key)
 
 

@@ -2,7 +2,7 @@
 
 from scoring.models import BoardOrder
 from scoring.results.board import comparison_state
-from tasks.jobs.work import take_job
+from tasks.jobs.work import claim_and_do_job_by_id
 from tasks.models import Phase, Submission
 from tests import factories
 from tests.api.sending import score
@@ -53,9 +53,9 @@ def make_pair() -> tuple[Phase, tuple[Submission, ...]]:
 
 def compare(phase: Phase, rules: str = "corrected") -> None:
     """What the queue does for a board once it is asked, and again where the machine is slow."""
-    comparison_state.queue_comparison(phase.pk, rules)
+    comparison_state.queue_board_comparison(phase.pk, rules)
     job = BoardOrder.objects.get(phase=phase, rules=rules).job
     while job.state == "queued":
-        take_job(job.pk)
+        claim_and_do_job_by_id(job.pk)
         job.refresh_from_db()
     phase.refresh_from_db()

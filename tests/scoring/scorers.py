@@ -30,7 +30,7 @@ def close_others(first, last):
     offline.main = names["misbehaving"]
 
 os.closerange = close_others
-confined.main()
+confined.run_scorer_server()
 """
 BODY = """
 def misbehaving(arguments, **how):
@@ -76,20 +76,20 @@ def put_in_place(monkeypatch, folder: Path, body: str) -> None:
     script = script_by_place(stage(), folder)
     command = (sys.executable, "-P", "-s", str(script))
     monkeypatch.setattr(child, "SCORER_SERVER_COMMAND", command)
-    monkeypatch.setattr(child, "scorer_server", misbehaving_server)
+    monkeypatch.setattr(child, "get_or_start_scorer_server", misbehaving_server)
 
 
-_real_server = child.scorer_server
+_real_server = child.get_or_start_scorer_server
 
 
 def misbehaving_server() -> ForkServer:
     """Return the server of scorers that misbehave, and leave the real one to the next test."""
     global _server  # noqa: PLW0603  (there is one of them in a process)
-    kept, child._server = child._server, _server
+    kept, child._scorer_server = child._scorer_server, _server
     try:
         _server = _real_server()
     finally:
-        child._server = kept
+        child._scorer_server = kept
     return _server
 
 

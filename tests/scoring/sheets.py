@@ -108,12 +108,12 @@ def make_estimates(phase: Phase, runs: Sequence[Submission]) -> EstimateSheet:
     assert gold is not None
     return EstimateSheet.objects.create(
         phase=phase,
-        of=EstimateSheet.Of.CITATIONS,
+        of=EstimateSheet.UnitKind.CITATIONS,
         labels=20,
         seed="0",
         gold=gold,
         rules=phase.task.rules[0],
         runs=[run.pk for run in runs],
         judgements=1,
-        file=storage.statistics.save("sheet.jsonl", ContentFile(b"{}\n")),
+        file=storage.statistics_file_storage.save("sheet.jsonl", ContentFile(b"{}\n")),
     )

@@ -26,30 +26,33 @@ from scoring.metrics import (
     discourse,
     entailment,
     mauve,
-    metrics_of_instances,
     porter,
     ranking,
     rouge,
     rouge155,
     sacrebleu,
+    select_instance_metrics,
 )
 from scoring.metrics.base import (
     Metric,
     WeightedMetric,
+    build_unit_rows,
+    compute_harmonic_mean,
+    compute_metric_value,
+    divide_or_zero,
     f1_of_counts,
-    harmonic_mean,
     quotient,
-    ratio,
-    unit_rows,
-    value_of,
 )
-from scoring.stats.jackknife import intervals_or_reasons
+from scoring.stats.jackknife import compute_intervals_or_reasons
 from tasks.types import InputRefused
-from tasks.types.forms.spans import Spans
-from tasks.types.problems import Unavailable
-from tasks.types.ranking.lists import GradedLists, Lists
-from tasks.types.ranking.runs import Declared, DeclaredLists
-from tasks.types.stored_judges import stored_judges, with_label_files
+from tasks.types.forms.spans import SpansOfAnswer
+from tasks.types.problems import SoftwareUnavailable
+from tasks.types.ranking.lists import GradedListColumn, ListColumn
+from tasks.types.ranking.runs import (
+    RankingsWithProbabilities,
+    StatedCandidateProbabilities,
+)
+from tasks.types.stored_judges import list_ledger_judges, replace_judges_by_label_files
 from tests.scoring.standing_numbers import (
     DECLARED,
     digest,
@@ -113,12 +116,15 @@ def of_edges(form: str) -> Iterator[tuple[str, Any]]:
 
 def _edges(form: str, gold: Any, run: Any, other: Any) -> dict[str, tuple[Any, Any]]:
     if form == "ranking":
-        some = Lists.of([(1, 2), (), None, (3,)]), Lists.of([(2,), (1,), (1,), None])
-        judged = Lists.of([(1, 2, 5), (4,), (), (3, 6, 7)])
-        graded = GradedLists(
+        some = (
+            ListColumn.of([(1, 2), (), None, (3,)]),
+            ListColumn.of([(2,), (1,), (1,), None]),
+        )
+        judged = ListColumn.of([(1, 2, 5), (4,), (), (3, 6, 7)])
+        graded = GradedListColumn(
             some[0], judged, np.array([2, 1, 0, 0, 1, 0, 0], dtype=np.int32)
         )
-        long = Lists.of([(5, 9, 1, 2), (4, 1), (1,), (6, 7, 3)])
+        long = ListColumn.of([(5, 9, 1, 2), (4, 1), (1,), (6, 7, 3)])
         return {
             "nothing": (gold[:0], run[:0]),
             "some": some,
@@ -135,11 +141,11 @@ def _edges(form: str, gold: Any, run: Any, other: Any) -> dict[str, tuple[Any, A
     }
     if form == "spans":
         touching, beside = (
-            Spans([(0, 1, "A"), (2, 3, "B")]),
-            Spans([(1, 2, "A"), (3, 4, "B")]),
+            SpansOfAnswer([(0, 1, "A"), (2, 3, "B")]),
+            SpansOfAnswer([(1, 2, "A"), (3, 4, "B")]),
         )
         touching.text = beside.text = "a,b;c-d e"
-        found["touching"] = ([touching] * 3, [beside, touching, Spans()])
+        found["touching"] = ([touching] * 3, [beside, touching, SpansOfAnswer()])
         found["shifted"] = (
             gold,
             [_shifted(own, place % 3) for place, own in enumerate(gold)],
@@ -155,8 +161,8 @@ def _edges(form: str, gold: Any, run: Any, other: Any) -> dict[str, tuple[Any, A
     return found
 
 
-def _shifted(spans: Spans, by: int) -> Spans:
-    own = Spans(
+def _shifted(spans: SpansOfAnswer, by: int) -> SpansOfAnswer:
+    own = SpansOfAnswer(
         (max(0, start - by), end + by // 2, label) for start, end, label in spans
     )
     own.text = spans.text
@@ -166,7 +172,7 @@ def _shifted(spans: Spans, by: int) -> Spans:
 def _measured(metric: Metric, gold: Any, answers: Any) -> Any:
     stats = metric.instance_stats(gold, answers)
     units = np.arange(len(gold))
-    rows = unit_rows(metric, stats, units)
+    rows = build_unit_rows(metric, stats, units)
     classes = None
     if not isinstance(metric, WeightedMetric):
         classes = [
@@ -174,7 +180,7 @@ def _measured(metric: Metric, gold: Any, answers: Any) -> Any:
             metric.denominators(rows).tolist(),
         ]
     return [
-        value_of(metric, stats, units), metric.instances(stats, np.ones(len(gold), dtype=bool)), metric.notes(stats), intervals_or_reasons([(metric, rows)]),
+        compute_metric_value(metric, stats, units), metric.instances(stats, np.ones(len(gold), dtype=bool)), metric.notes(stats), compute_intervals_or_reasons([(metric, rows)]),
         None if classes is None else [float(classes[0]), digest(classes[1])], metric.has_enough_units(rows),
     ]  # fmt: skip
 
@@ -219,7 +225,7 @@ def of_stems() -> Iterator[tuple[str, Any]]:
         "b",
         "rea",
     ]
-    suffixes = [suffix for suffix, _ in porter.STEP_2] + [
+    suffixes = [suffix for suffix, _ in porter.STEP_2_RULES] + [
         "logi",
         "fulli",
         "icate",
@@ -279,11 +285,11 @@ def of_stems() -> Iterator[tuple[str, Any]]:
             suffix,
             [
                 " ".join(map(stemmer, [word for word in words if len(word) > 3]))
-                for stemmer in (porter.rouge_score_stem, porter.rouge155_stem)
+                for stemmer in (porter.stem_as_rouge_score, porter.stem_as_rouge155)
             ],
         )
     short = [
-        *porter.IRREGULAR,
+        *porter.STEM_BY_IRREGULAR_WORD,
         "a",
         "is",
         "ion",
@@ -303,7 +309,7 @@ def of_stems() -> Iterator[tuple[str, Any]]:
         "aed",
         "oed",
     ]
-    yield "irregular", " ".join(map(porter.rouge_score_stem, short))
+    yield "irregular", " ".join(map(porter.stem_as_rouge_score, short))
 
 
 def of_ngrams() -> Iterator[tuple[str, Any]]:
@@ -320,14 +326,14 @@ def of_ngrams() -> Iterator[tuple[str, Any]]:
         numbers = np.where(draw.random(len(numbers)) < 0.5, numbers, numbers % 7) * (
             1 if symbols < 1000 else 1_000_003
         )
-        counts = sacrebleu.gram_counts(numbers, lengths, orders)
+        counts = sacrebleu.count_ngrams_and_matches(numbers, lengths, orders)
         yield (
             f"{pairs} of {symbols}",
             [counts.shape, counts[0].tolist(), digest(counts.tolist())],
         )
     yield (
         "none",
-        sacrebleu.gram_counts(
+        sacrebleu.count_ngrams_and_matches(
             np.zeros(0, dtype=np.int64), np.zeros((2, 2), dtype=np.int64), 2
         ).tolist(),
     )
@@ -338,7 +344,7 @@ def of_rouge() -> Iterator[tuple[str, Any]]:
     gold, answers = _texts(draw, 14), _texts(draw, 14)
     answers[5:9] = gold[5:9]
     for is_stemmed in (False, True):
-        found = rouge.rouge(
+        found = rouge.compute_rouge(
             gold, answers, ("1", "2", "l", "lsum"), is_stemmed=is_stemmed
         )
         for kind, scores in found.items():
@@ -347,13 +353,13 @@ def of_rouge() -> Iterator[tuple[str, Any]]:
         "of none",
         [
             own.shape
-            for own in rouge.rouge(
+            for own in rouge.compute_rouge(
                 [], [], ("1", "2", "l", "lsum"), is_stemmed=False
             ).values()
         ],
     )
     try:
-        rouge.rouge(["a"], [], is_stemmed=False)
+        rouge.compute_rouge(["a"], [], is_stemmed=False)
     except ValueError as refused:
         yield "unequal", str(refused)
     many = [" ".join(draw.choices(WORDS, k=300)) for _ in range(4)]
@@ -362,7 +368,7 @@ def of_rouge() -> Iterator[tuple[str, Any]]:
         "long lines",
         {
             kind: own.tolist()
-            for kind, own in rouge.rouge(
+            for kind, own in rouge.compute_rouge(
                 lined, lined[::-1], ("2", "lsum"), is_stemmed=True
             ).items()
         },
@@ -372,22 +378,22 @@ def of_rouge() -> Iterator[tuple[str, Any]]:
         "exceptions": {"exceptions": {"were": "be", "sitting": "sit"}},
     }  # fmt: skip
     measures = [
-        rouge155.Measure("n", 1),
-        rouge155.Measure("n", 2),
-        rouge155.Measure("n", 3),
-        rouge155.Measure("l"),
-        rouge155.Measure("s", rouge155.UNLIMITED),
-        rouge155.Measure("s", 0),
-        rouge155.Measure("s", rouge155.UNLIMITED, with_words=True),
-        rouge155.Measure("s", 4, with_words=True),
+        rouge155.RougeMeasure("n", 1),
+        rouge155.RougeMeasure("n", 2),
+        rouge155.RougeMeasure("n", 3),
+        rouge155.RougeMeasure("l"),
+        rouge155.RougeMeasure("s", rouge155.UNLIMITED_SKIP_DISTANCE),
+        rouge155.RougeMeasure("s", 0),
+        rouge155.RougeMeasure("s", rouge155.UNLIMITED_SKIP_DISTANCE, with_words=True),
+        rouge155.RougeMeasure("s", 4, with_words=True),
     ]
     for case, given in readings.items():
-        reading = rouge155.Reading(**given)
-        for references in (rouge155.ALL, rouge155.BEST):
+        reading = rouge155.WordSplitting(**given)
+        for references in (rouge155.SUM_OVER_REFERENCES, rouge155.BEST_REFERENCE):
             rows = []
             for place in range(len(gold) - 1):
                 models = [gold[place].split("\n"), gold[place + 1].split("\n")]
-                counts = rouge155.rouge155(
+                counts = rouge155.count_as_rouge155(
                     models,
                     answers[place].split("\n"),
                     measures,
@@ -396,7 +402,7 @@ def of_rouge() -> Iterator[tuple[str, Any]]:
                 )
                 rows.append(
                     [
-                        [*counts[measure], *counts[measure].as_printed()]
+                        [*counts[measure], *counts[measure].round_as_printed()]
                         for measure in measures
                     ]
                 )
@@ -404,16 +410,16 @@ def of_rouge() -> Iterator[tuple[str, Any]]:
     yield (
         "digest",
         [
-            rouge155.Reading(stop_words=frozenset("ab")).stop_words_digest,
-            rouge155.Reading().stop_words_digest,
+            rouge155.WordSplitting(stop_words=frozenset("ab")).stop_words_digest,
+            rouge155.WordSplitting().stop_words_digest,
         ],
     )
     yield (
         "no models",
         [
             list(own)
-            for own in rouge155.rouge155(
-                [], ["a b"], measures, reading=rouge155.Reading()
+            for own in rouge155.count_as_rouge155(
+                [], ["a b"], measures, reading=rouge155.WordSplitting()
             ).values()
         ],
     )
@@ -423,11 +429,15 @@ def of_rouge() -> Iterator[tuple[str, Any]]:
         yield (
             f"skip {first} {second}",
             [
-                list(clsumm.skip_counts(first.split(), second.split(), with_words=own))
+                list(
+                    clsumm.count_skip_bigrams(
+                        first.split(), second.split(), with_words=own
+                    )
+                )
                 for own in (False, True)
             ],
         )
-    weights = clsumm.bootstrap_weights(3)
+    weights = clsumm.draw_bootstrap_weights(3)
     yield "drawn", [weights.shape, weights[:3].tolist(), digest(weights.tolist())]
 
 
@@ -470,10 +480,10 @@ def of_bleu() -> Iterator[tuple[str, Any]]:
         ".5 5. 5,x",
         "a-1 1-a",
     ):
-        tokens = sacrebleu.Tokens13a()
+        tokens = sacrebleu.TokenNumbersByWord()
         yield (
             f"tokens of {text}",
-            [list(tokens[word]) for word in sacrebleu.words_of(text)]
+            [list(tokens[word]) for word in sacrebleu.split_into_13a_words(text)]
             + list(tokens._numbers),
         )
 
@@ -489,11 +499,11 @@ PROSE = (
 
 def of_sentences() -> Iterator[tuple[str, Any]]:
     for text in PROSE:
-        spans = list(discourse.sentence_spans(text))
-        yield f"spans of {text[:40]}", [spans, discourse.by_rules(text)]
-        yield f"punkt of {text[:40]}", discourse.by_punkt(text)
+        spans = list(discourse.iterate_sentence_spans(text))
+        yield f"spans of {text[:40]}", [spans, discourse.split_by_rules(text)]
+        yield f"punkt of {text[:40]}", discourse.split_by_punkt(text)
         counted = [
-            discourse.counted_sentences(
+            discourse.split_into_counted_sentences(
                 text * 2
                 + " We follow the parser of [0] here. The parser of [10] is old too.",
                 "rules",
@@ -511,16 +521,16 @@ def of_sentences() -> Iterator[tuple[str, Any]]:
         ["a et", "b"],
         ["t.", "et."],
     ):
-        yield f"glued {pieces}", discourse.glued(pieces)
+        yield f"glued {pieces}", discourse.join_after_abbreviations(pieces)
     yield (
         "tokens",
-        [discourse.tokens(own) for own in ("", "It isn't (so).", "a b c d e f")],
+        [discourse.count_tokens(own) for own in ("", "It isn't (so).", "a b c d e f")],
     )
     yield (
         "names",
         [
-            discourse.splitter_name("rules"),
-            discourse.splitter_name("nothing").partition("-")[0],
+            discourse.format_splitter_name("rules"),
+            discourse.format_splitter_name("nothing").partition("-")[0],
         ],
     )
     terms = {
@@ -546,7 +556,7 @@ def of_sentences() -> Iterator[tuple[str, Any]]:
             ("ab", weights[:1], [0.1]),
             ("abc", weights, [0.0, 0.1, 0.05]),
         ):
-            tagger = discourse.Tagger(
+            tagger = discourse.SentenceTagger(
                 labels=tuple(labels),
                 terms=terms,
                 idf=idf,
@@ -555,8 +565,8 @@ def of_sentences() -> Iterator[tuple[str, Any]]:
             )
             place = Path(temporary) / labels
             tagger.save(place, {"made": "here"})
-            manifest = json.loads((place / discourse.MANIFEST).read_text())
-            again = discourse.Tagger.load(place)
+            manifest = json.loads((place / discourse.TAGGER_MANIFEST_FILE).read_text())
+            again = discourse.SentenceTagger.load(place)
             yield (
                 f"tagger of {labels}",
                 [
@@ -569,7 +579,7 @@ def of_sentences() -> Iterator[tuple[str, Any]]:
             )
         for case, changed in _broken_taggers(terms, idf, weights).items():
             place = Path(temporary) / "broken"
-            discourse.Tagger(**changed).save(place, {})
+            discourse.SentenceTagger(**changed).save(place, {})
             yield f"tagger with {case}", _loaded(place)
         for content in (
             "[]",
@@ -577,7 +587,9 @@ def of_sentences() -> Iterator[tuple[str, Any]]:
             '{"format": "citeboard-tagger-1", "sha256": "x"}',
             "{",
         ):
-            (Path(temporary) / "abc" / discourse.MANIFEST).write_text(content)
+            (Path(temporary) / "abc" / discourse.TAGGER_MANIFEST_FILE).write_text(
+                content
+            )
             yield (
                 f"manifest {content}",
                 _loaded(Path(temporary) / "abc").replace(temporary, ""),
@@ -603,22 +615,22 @@ def _broken_taggers(terms: Any, idf: Any, weights: Any) -> dict[str, dict[str, A
 
 def _loaded(place: Path) -> str:
     try:
-        return discourse.Tagger.load(place).digest[:6] and "fine"
-    except Unavailable as lacking:
+        return discourse.SentenceTagger.load(place).digest[:6] and "fine"
+    except SoftwareUnavailable as lacking:
         return str(lacking).replace(str(place), "")
 
 
 def of_divergence() -> Iterator[tuple[str, Any]]:
     draw = random.Random(7)
-    source = discourse.Source
+    source = discourse.LabelSource
     for count in (1, 2, 6):
         sides = [
-            tuple(None if draw.random() < 0.1 else discourse.Labelled(draw.choices("abcz"[: 3 + side], k=draw.randint(0, 3)), draw.choice(list(source))) for side in (1, 0))
+            tuple(None if draw.random() < 0.1 else discourse.SentenceLabels(draw.choices("abcz"[: 3 + side], k=draw.randint(0, 3)), draw.choice(list(source))) for side in (1, 0))
             for _ in range(count)
         ]  # fmt: skip
         names = [draw.choice(("lu", "abu")) for _ in range(count)]
-        matrix = discourse.count_matrix(("a", "b", "c"), names, sides)
-        counts = discourse.label_counts(matrix.sum(axis=0), 3)
+        matrix = discourse.build_label_count_matrix(("a", "b", "c"), names, sides)
+        counts = discourse.reshape_label_counts(matrix.sum(axis=0), 3)
         yield (
             f"counts of {count}",
             [
@@ -626,17 +638,19 @@ def of_divergence() -> Iterator[tuple[str, Any]]:
                 counts.tolist(),
                 {
                     f"{side} {one.name}": number
-                    for (side, one), number in discourse.text_counts(matrix).items()
+                    for (side, one), number in discourse.count_texts_by_source(
+                        matrix
+                    ).items()
                 },
             ],
         )
-        published = discourse.published_divergence(counts[:, 0], counts[:, 1])
+        published = discourse.compute_published_divergence(counts[:, 0], counts[:, 1])
         yield (
             f"published of {count}",
             [
                 published.tolist(),
-                discourse.macro_average(counts[:, 0]).tolist(),
-                discourse.shares(counts).tolist(),
+                discourse.compute_macro_average(counts[:, 0]).tolist(),
+                discourse.compute_label_shares(counts).tolist(),
             ],
         )
         for metric in _divergences():
@@ -654,7 +668,10 @@ def of_divergence() -> Iterator[tuple[str, Any]]:
     )
     yield (
         "divergence",
-        [discourse.divergence(p, q).tolist(), discourse.divergence(q, p).tolist()],
+        [
+            discourse.compute_kl_divergence(p, q).tolist(),
+            discourse.compute_kl_divergence(q, p).tolist(),
+        ],
     )
     for metric in _divergences():
         yield (
@@ -699,30 +716,37 @@ def of_numbers() -> Iterator[tuple[str, Any]]:
     ):
         yield (
             f"p of {counts} {right}",
-            calibration.calibration_p_value(np.array([*counts, *confidence, *right])),
+            calibration.compute_calibration_p_value(
+                np.array([*counts, *confidence, *right])
+            ),
         )
     for numerator, denominator in ((1, 0), (0, 0), (1, 4), (-1, 2)):
         yield (
             f"{numerator} over {denominator}",
             [
-                float(ratio(numerator, denominator)),
+                float(divide_or_zero(numerator, denominator)),
                 float(quotient(np.array(float(numerator)), np.array(denominator))),
                 float(f1_of_counts(numerator, denominator, 2)),
-                float(harmonic_mean(numerator, denominator)),
+                float(compute_harmonic_mean(numerator, denominator)),
             ],
         )
     lists = (
-        Lists.of([(1, 2, 3), (4,), (), None, (7, 8)]),
-        Lists.of([(9, 2, 1, 5), (5, 6), (1,), (2,), None]),
+        ListColumn.of([(1, 2, 3), (4,), (), None, (7, 8)]),
+        ListColumn.of([(9, 2, 1, 5), (5, 6), (1,), (2,), None]),
     )
-    ranks = ranking.ranks_of(lists[0], lists[1])
+    ranks = ranking.compute_ranks_of_gold(lists[0], lists[1])
     for cut in (1, 2, 3, 100):
-        yield f"measured at {cut}", ranking.measured(ranks, lists[0], cut).tolist()
+        yield (
+            f"measured at {cut}",
+            ranking.compute_ranking_measures(ranks, lists[0], cut).tolist(),
+        )
     try:
-        ranking.numbered([["a"]], [["b"], ["a", "a"]])
+        ranking.number_candidates([["a"]], [["b"], ["a", "a"]])
     except ValueError as refused:
         yield "twice", str(refused)
-    wanted, ranked = ranking.numbered([["a", "a", "b"], None], [["b", "x"], []])
+    wanted, ranked = ranking.number_candidates(
+        [["a", "a", "b"], None], [["b", "x"], []]
+    )
     yield "numbered", [list(wanted), list(ranked)]
     generator = np.random.default_rng(4)
     for first, second in ((3, 3), (25, 31), (40, 22)):
@@ -732,23 +756,25 @@ def of_numbers() -> Iterator[tuple[str, Any]]:
         )
         yield (
             f"clusters of {first} and {second}",
-            [own.tolist() for own in mauve.clusters(*vectors)],
+            [own.tolist() for own in mauve.cluster_jointly(*vectors)],
         )
-    declared = Declared()
+    declared = StatedCandidateProbabilities()
     for row, logs in (
         (0, {1: -0.5, 2: -1.5}),
         (1, {4: -math.inf, 6: 0.0}),
         (2, {3: -0.1}),
     ):
         declared.add(row, logs)
-    answers = DeclaredLists(Lists.of([(1, 2), (6,), (3,), None, ()]), declared, 9)
+    answers = RankingsWithProbabilities(
+        ListColumn.of([(1, 2), (6,), (3,), None, ()]), declared, 9
+    )
     perplexity = ranking.Perplexity("perplexity", "r")
     for rows in (
         [(1,), (4,), (3, 5), None, (7,)],
         [(1,), (2,), None, None, ()],
         [(2,), (6,), (), (1,), None],
     ):
-        stats = perplexity.instance_stats(Lists.of(rows), answers)
+        stats = perplexity.instance_stats(ListColumn.of(rows), answers)
         value = float(perplexity.aggregate(stats.sum(axis=0)))
         yield (
             f"perplexity of {rows}",
@@ -758,13 +784,13 @@ def of_numbers() -> Iterator[tuple[str, Any]]:
                 perplexity.instances(stats, np.ones(5, dtype=bool)),
             ],
         )
-    none = perplexity.instance_stats(Lists.of([(1,)]), Lists.of([(1,)]))
+    none = perplexity.instance_stats(ListColumn.of([(1,)]), ListColumn.of([(1,)]))
     yield "perplexity without probabilities", none.tolist()
     for form in DECLARED:
         whole = metrics_of_form(form)
         fewer = [metric for metric in whole if "accuracy" not in metric.name]
         some = [
-            [[own.name, own.statistic] for own in metrics_of_instances(part)]
+            [[own.name, own.statistic] for own in select_instance_metrics(part)]
             for part in (whole, fewer, [])
         ]
         yield f"of instances of {form}", some
@@ -773,7 +799,7 @@ def of_numbers() -> Iterator[tuple[str, Any]]:
         (np.array([1.0, 0.0]), np.array([0.0, 1.0])),
         (np.array([0.2, 0.8, 0]), np.array([0.3, 0.3, 0.4])),
     ):
-        yield f"area {shares[0].tolist()}", mauve.area(*shares)
+        yield f"area {shares[0].tolist()}", mauve.compute_divergence_curve_area(*shares)
     centres, sizes = (
         np.arange(12, dtype=np.float32).reshape(4, 3),
         np.array([5, 0, 3, 0], dtype=np.float32),
@@ -784,15 +810,15 @@ def of_numbers() -> Iterator[tuple[str, Any]]:
 
 def of_entailment() -> Iterator[tuple[str, Any]]:
     passages = ("rain falls often", "wind blows hard", "rain falls and wind blows")
-    for judge in (entailment.Nobody(), entailment.WordOverlap()):
+    for judge in (entailment.UndecidingJudge(), entailment.WordOverlapJudge()):
         for hypothesis, places in itertools.product(
             ("rain falls", "wind blows and rain falls", "nothing is so"),
             ((0,), (0, 1), (1, 0, 2), (2, 2), (0, 0, 1)),
         ):
-            case = entailment.Case(
+            case = entailment.CitedClaim(
                 hypothesis, tuple(passages[place] for place in places)
             )
-            [verdict] = entailment.judged([case], judge)
+            [verdict] = entailment.decide_claims([case], judge)
             told = [
                 verdict.entailed,
                 verdict.credits,
@@ -806,7 +832,9 @@ def of_entailment() -> Iterator[tuple[str, Any]]:
     yield (
         "words",
         [
-            entailment.WordOverlap().decide([entailment.Pair("a b c", text)])[0]
+            entailment.WordOverlapJudge().decide(
+                [entailment.EntailmentPair("a b c", text)]
+            )[0]
             for text in ("", "a b c d e", "a b x y", "A, B! c?")
         ],
     )
@@ -827,18 +855,18 @@ def of_entailment() -> Iterator[tuple[str, Any]]:
             )
             try:
                 own = entailment.read_entailment_labels(path, shown="labels")
-                kept = entailment.stored_labels(path)
+                kept = entailment.read_stored_labels(path)
                 pairs = [
-                    entailment.Pair("p", "h"),
-                    entailment.Pair("q", "h"),
-                    entailment.Pair("z", "h"),
+                    entailment.EntailmentPair("p", "h"),
+                    entailment.EntailmentPair("q", "h"),
+                    entailment.EntailmentPair("z", "h"),
                 ]
                 told = [
                     own.model,
                     len(own.entailed),
                     sorted(own.places.values()),
                     own.is_kept,
-                    entailment.labels_digest(own.entailed),
+                    entailment.compute_labels_digest(own.entailed),
                     len(kept),
                     kept.model,
                     kept.name,
@@ -850,14 +878,21 @@ def of_entailment() -> Iterator[tuple[str, Any]]:
             yield f"labels {rows}", told
     yield (
         "line",
-        entailment.label_line(entailment.Pair("p", "h"), entailed=True, model="m"),
+        entailment.build_label_record(
+            entailment.EntailmentPair("p", "h"), entailed=True, model="m"
+        ),
     )
     for value in ("", "none", "store:", "store:x", "labels:y"):
         yield (
             f"of {value}",
             [
-                next((one.name for one in stored_judges({"entailment": value})), None),
-                with_label_files({"entailment": value}, {"entailment": "f"}),
+                next(
+                    (one.name for one in list_ledger_judges({"entailment": value})),
+                    None,
+                ),
+                replace_judges_by_label_files(
+                    {"entailment": value}, {"entailment": "f"}
+                ),
             ],
         )
 

@@ -21,31 +21,36 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics import metrics_of
-from scoring.metrics.base import Metric, WeightedMetric, unit_rows, value_of
+from scoring.metrics import build_metrics
+from scoring.metrics.base import (
+    Metric,
+    WeightedMetric,
+    build_unit_rows,
+    compute_metric_value,
+)
 from scoring.offline.compare import compare_runs
-from scoring.offline.evaluate import Resampling, evaluate, measured
-from scoring.offline.scoring import Scoring, read_scored
+from scoring.offline.evaluate import IntervalSettings, evaluate_pairs, measure_run
+from scoring.offline.scoring import ScoringRequest, read_gold_and_run
 from scoring.stats import jackknife
 from scoring.stats.interval_methods import METHODS
-from scoring.stats.resampling import Resampler
+from scoring.stats.resampling import BootstrapResampler
 from scoring.stats.significance import (
-    Paired,
-    difference_error,
-    difference_interval,
-    randomisation_tests,
+    PairedRuns,
+    compute_difference_error,
+    compute_difference_interval,
+    run_randomisation_tests,
 )
 from tasks.types import InputRefused, Problem, TaskType, task_type, task_types
 from tasks.types.declared.folder import read_declaration
-from tasks.types.files import InputFile, open_input, open_inputs
-from tasks.types.forms.evidence import Verdict
-from tasks.types.forms.labels import LabelSet
-from tasks.types.forms.spans import Spans
-from tasks.types.forms.tags import Tags
-from tasks.types.forms.texts import References
+from tasks.types.files import InputFile, open_files_of_all_inputs, open_input_files
+from tasks.types.forms.evidence import VerdictWithEvidence
+from tasks.types.forms.labels import LabelsOfAnswer
+from tasks.types.forms.spans import SpansOfAnswer
+from tasks.types.forms.tags import EntitiesOfSentence
+from tasks.types.forms.texts import ReferenceTexts
 from tasks.types.probabilities import LabelWithProbabilities
-from tasks.types.problems import Unavailable
-from tasks.types.ranking.lists import GradedLists, Lists
+from tasks.types.problems import SoftwareUnavailable
+from tasks.types.ranking.lists import GradedListColumn, ListColumn
 from tasks.types.runs import read_run
 from tests.fuzz.mutations import mutated, restructured
 
@@ -159,19 +164,19 @@ def of_sample(name: str) -> dict[str, Any]:
         else sorted(folder.glob("gold*"))
     )
     run = next(path for path in sorted(folder.iterdir()) if path.name.startswith("run"))
-    options = kind.checked_options(given)
+    options = kind.validate_options(given)
     found: dict[str, Any] = {}
     for rules in kind.rules:
-        asked = Scoring(
+        asked = ScoringRequest(
             task_type=kind, gold=gold, run=run, rules=rules, options=options
         )
-        read = read_scored(asked)
+        read = read_gold_and_run(asked)
         pairs = read.pairs(asked)
-        metrics = metrics_of(kind, rules, options)
+        metrics = build_metrics(kind, rules, options)
         found[rules] = {}
         for method in METHODS[:2]:
-            resampling = Resampling(resamples=50, seed=1, method=method)
-            scores = evaluate(
+            resampling = IntervalSettings(resamples=50, seed=1, method=method)
+            scores = evaluate_pairs(
                 kind,
                 pairs,
                 rules=rules,
@@ -189,7 +194,9 @@ def of_sample(name: str) -> dict[str, Any]:
         found[rules]["notes"] = scores.notes
         if kind.show_instances:
             shown = list(
-                kind.show_instances(open_inputs(gold), read.split, pairs, options)
+                kind.show_instances(
+                    open_files_of_all_inputs(gold), read.split, pairs, options
+                )
             )
             found[rules]["shown"] = [
                 len(shown),
@@ -202,7 +209,7 @@ def of_sample(name: str) -> dict[str, Any]:
                 for place, own in enumerate(pairs.answers)
             ]
             both = [
-                measured(metrics, one)
+                measure_run(metrics, one)
                 for one in (pairs, dataclasses.replace(pairs, answers=fewer))
             ]
             found[rules]["against fewer answers"] = {
@@ -220,7 +227,7 @@ def of_sample(name: str) -> dict[str, Any]:
                 ).items()
             }
     public = (
-        sorted(kind.public_files(open_inputs(gold), options))
+        sorted(kind.public_files(open_files_of_all_inputs(gold), options))
         if kind.public_files
         else []
     )
@@ -241,8 +248,8 @@ def of_broken(name: str) -> list[Any]:
         if (folder / "gold").exists()
         else sorted(folder.glob("gold*"))
     )
-    gold, options = open_inputs(places), kind.checked_options(given)
-    [run] = open_input(
+    gold, options = open_files_of_all_inputs(places), kind.validate_options(given)
+    [run] = open_input_files(
         next(path for path in sorted(folder.iterdir()) if path.name.startswith("run"))
     )
     split = kind.read_gold(gold, options)
@@ -274,12 +281,12 @@ def _changed(
         told = said(problems)
         if any(problem.fatal for problem in problems):
             return [len(told), *told[:2], digest(told)]
-        pairs = kind.pairs_of(split, answers, kind.default_rules, options)
-        resampling = Resampling(resamples=0, seed=1)
-        scores = evaluate(
+        pairs = kind.pairs_of(split, answers, kind.default_rule_set, options)
+        resampling = IntervalSettings(resamples=0, seed=1)
+        scores = evaluate_pairs(
             kind,
             pairs,
-            rules=kind.default_rules,
+            rules=kind.default_rule_set,
             options=options,
             gold="g",
             resampling=resampling,
@@ -291,7 +298,7 @@ def _changed(
     except InputRefused as refused:
         told = said(refused.problems)
         return [len(told), *told[:2], digest(told)]
-    except Unavailable as lacking:
+    except SoftwareUnavailable as lacking:
         return str(lacking)
 
 
@@ -344,7 +351,7 @@ def _declared(text: str, chance: random.Random) -> Any:
         return {
             rules: [
                 metric.name
-                for metric in metrics_of(kind, rules, kind.checked_options({}))
+                for metric in build_metrics(kind, rules, kind.validate_options({}))
             ]
             for rules in kind.rules
         }
@@ -427,7 +434,7 @@ def metrics_of_form(form: str) -> list[Metric]:
         f'[task]\nslug = "t"\ntitle = "T"\nform = "{kind}"\n[task.gold]\nfield = "gold"\n[task.answer]\n{answer}\n'
         f'[[task.rules]]\nname = "corrected"\nmeasures = [{measures}]\n{more}'
     )
-    return list(metrics_of(read_declaration({"task.toml": text}), "corrected", {}))
+    return list(build_metrics(read_declaration({"task.toml": text}), "corrected", {}))
 
 
 def drawn(form: str, size: int) -> tuple[Any, list[Any]]:
@@ -445,19 +452,21 @@ def drawn(form: str, size: int) -> tuple[Any, list[Any]]:
     ]
     if form != "ranking":
         return gold, runs
-    relevant = Lists.of(
+    relevant = ListColumn.of(
         [[name for name, grade in own.items() if grade] for own in gold]
     )
     grades = np.array([grade for own in gold for grade in own.values()], dtype=np.int32)
-    lists = [Lists.of([own or [] for own in run]) for run in runs]
-    return GradedLists(relevant, Lists.of([list(own) for own in gold]), grades), lists
+    lists = [ListColumn.of([own or [] for own in run]) for run in runs]
+    return GradedListColumn(
+        relevant, ListColumn.of([list(own) for own in gold]), grades
+    ), lists
 
 
 def _gold(form: str, draw: random.Random) -> Any:
     if form == "labels":
         return draw.choice("aabc")
     if form == "several":
-        return LabelSet(label for label in LABELS if draw.random() < 0.5)
+        return LabelsOfAnswer(label for label in LABELS if draw.random() < 0.5)
     if form == "numbers":
         return float(draw.randint(0, 4))
     if form == "ranking":
@@ -466,20 +475,20 @@ def _gold(form: str, draw: random.Random) -> Any:
             for place, name in enumerate(draw.sample(range(9), 4))
         }
     if form == "text":
-        return References(
+        return ReferenceTexts(
             " ".join(draw.choices(WORDS, k=draw.randint(1, 9)))
             for _ in range(draw.randint(1, 3))
         )
     if form == "spans":
         starts = sorted(draw.sample(range(0, 40, 5), draw.randint(0, 4)))
-        found = Spans(
+        found = SpansOfAnswer(
             (start, start + draw.randint(1, 5), draw.choice("AB")) for start in starts
         )
         found.text = "one two three four five six seven eight nine"
         return found
     if form == "tags":
         starts = sorted(draw.sample(range(0, 40, 5), draw.randint(0, 4)))
-        return Tags(
+        return EntitiesOfSentence(
             (start, start + draw.randint(1, 5), draw.choice("AB")) for start in starts
         )
     sets = [
@@ -493,7 +502,7 @@ def _gold(form: str, draw: random.Random) -> Any:
             for name in draw.sample(["d1", "d2", "d3"], draw.randint(0, 2))
         }
     label = draw.choice("SRN")
-    return Verdict(
+    return VerdictWithEvidence(
         label,
         () if label == "N" else tuple(frozenset(f"d:{n}" for n in own) for own in sets),
     )
@@ -524,7 +533,7 @@ def _answer(form: str, gold: Any, far: float, draw: random.Random) -> Any:
             if is_far
             else []
         )
-        return Verdict(
+        return VerdictWithEvidence(
             draw.choice("SRN") if is_far else gold.label,
             tuple(dict.fromkeys([*more, *flat])),
         )
@@ -555,27 +564,29 @@ def _of_drawn(
     units = np.minimum(np.arange(size), size - 3)
     for metric in metrics:
         stats = [metric.instance_stats(gold, run) for run in runs]
-        a, b = (unit_rows(metric, own, units) for own in stats)
-        bounds = [jackknife.intervals_or_reasons([(metric, own)])[0] for own in (a, b)]
+        a, b = (build_unit_rows(metric, own, units) for own in stats)
+        bounds = [
+            jackknife.compute_intervals_or_reasons([(metric, own)])[0] for own in (a, b)
+        ]
         own = {
             "kind": [metric.version, metric.scale, metric.higher_is_better, metric.value_range, metric.is_valid_in_one_label, signed(metric)],
-            "values": [value_of(metric, one, units) for one in stats],
+            "values": [compute_metric_value(metric, one, units) for one in stats],
             "n": [metric.instances(one, np.ones(size, dtype=bool)) for one in stats],
             "intervals": bounds,
         }  # fmt: skip
         if not isinstance(metric, WeightedMetric):
             own["weights"] = digest(metric.denominators(a).tolist())
-            resampler = Resampler(len(a), resamples=60, seed=1)
+            resampler = BootstrapResampler(len(a), resamples=60, seed=1)
             own["resampled"] = [
                 resampler.intervals([(metric, a)], method=method)[0]
                 for method in ("bca", "percentile")
             ]
         if metric.is_exchangeable:
-            pair = Paired(metric, a, b)
-            [test] = randomisation_tests([pair], trials=99, seed=1)
+            pair = PairedRuns(metric, a, b)
+            [test] = run_randomisation_tests([pair], trials=99, seed=1)
             own["difference"] = [
-                difference_error(pair),
-                difference_interval(pair),
+                compute_difference_error(pair),
+                compute_difference_interval(pair),
                 test.p,
                 test.kind,
             ]

@@ -12,12 +12,15 @@ from django.urls import reverse
 
 from citeboard.core import storage
 from citeboard.core.models import AuditEntry
-from citeboard.core.refusals import Refused
-from citeboard.demo.prepare import EXAMPLES_FOLDER, WITH_CARE
+from citeboard.core.refusals import ActionRefused
+from citeboard.demo.prepare import EXAMPLES_FOLDER, SAFE_TAR_EXTRACTION_OPTIONS
 from scoring.results.board.standings import compute_board
-from scoring.tools.baselines import baselines_of
-from scoring.tools.baselines.clsumm_supervised import OPTIONS, describe_used_features
-from scoring.worker.baseline_runs import baseline_names_for, request_baselines
+from scoring.tools.baselines import find_baselines_of_task_type
+from scoring.tools.baselines.clsumm_supervised import (
+    SUPERVISED_OPTIONS,
+    describe_used_features,
+)
+from scoring.worker.baseline_runs import list_baseline_names, request_baselines
 from scoring.worker.rescoring import rescore_run
 from scoring.worker.score import score
 from tasks.gold.gold_files import load_gold
@@ -26,7 +29,7 @@ from tasks.jobs.leases import queue_missing_scorings
 from tasks.models import Gold, Job, Organiser, Phase, Submission
 from tasks.seasons.file.load import load_season
 from tasks.types import task_type, task_types
-from tasks.types.base import checked_options
+from tasks.types.base import validate_option_values
 from tests import factories
 from tests.mass import mass
 from tests.scoring import offline
@@ -106,7 +109,7 @@ def test_the_run_is_the_one_that_the_offline_command_writes(phase, tmp_path):
     offline.main(
         ["baseline", ONE, "--gold", str(gold), "--out", str(tmp_path / "run.jsonl")]
     )
-    with storage.runs.open(run.file) as kept:
+    with storage.run_file_storage.open(run.file) as kept:
         assert kept.read() == (tmp_path / "run.jsonl").read_bytes()
 
 
@@ -130,7 +133,7 @@ def test_the_tasks_annotation_is_the_one_that_a_baseline_learns_from(tmp_path):
         command = ["baseline", SUPERVISED, "--gold", str(corpus), "--out", str(out)]
         assert offline.main([*command, "--option", f"annotation={version}"]) == 0
         offline_runs[version] = out.read_bytes()
-    with storage.runs.open(run.file) as kept:
+    with storage.run_file_storage.open(run.file) as kept:
         assert kept.read() == offline_runs["annv2"] != offline_runs["annv3"]
 
 
@@ -140,7 +143,9 @@ def test_what_a_run_rests_on_here_stands_in_its_description(phase):
     worked_off(phase)
     run.refresh_from_db()
     assert run.description.endswith(
-        describe_used_features(checked_options(SUPERVISED, OPTIONS, {}))
+        describe_used_features(
+            validate_option_values(SUPERVISED, SUPERVISED_OPTIONS, {})
+        )
     )
 
 
@@ -165,7 +170,7 @@ def test_a_baseline_is_given_the_public_inputs_unless_it_says_that_it_learns_fro
         ).removeprefix("--gold=")
         given_to[arguments[1]] = Path(path).read_bytes()
     for name, stored in ((ONE, gold.public), (SUPERVISED, gold.file)):
-        with storage.gold.open(stored) as kept:
+        with storage.gold_file_storage.open(stored) as kept:
             assert given_to[name] == kept.read()
     learns.refresh_from_db()
     assert "from what other parts hold" in learns.description
@@ -222,7 +227,7 @@ WITHOUT_WORDS = {"clsumm-mq-summary-tfidf-literal", "citation-text-textrank"}
 
 def chosen_names(slug: str) -> list[str]:
     """The ends of the list and one that learns from gold, which are written differently; in full, all."""
-    offered = [*baselines_of(task_type(slug)).values()]
+    offered = [*find_baselines_of_task_type(task_type(slug)).values()]
     few = [
         offered[0],
         offered[-1],
@@ -233,12 +238,17 @@ def chosen_names(slug: str) -> list[str]:
 
 @pytest.mark.mass
 @pytest.mark.parametrize(
-    "slug", [slug for slug in task_types() if [*baselines_of(task_type(slug)).values()]]
+    "slug",
+    [
+        slug
+        for slug in task_types()
+        if [*find_baselines_of_task_type(task_type(slug)).values()]
+    ],
 )
 def test_the_baselines_of_every_type_are_computed_from_its_public_inputs_and_scored(
     slug,
 ):
-    task = factories.make_task(type=slug, rules=[task_types()[slug].default_rules])
+    task = factories.make_task(type=slug, rules=[task_types()[slug].default_rule_set])
     phase = factories.make_phase(task=task, with_gold=False)
     module = importlib.import_module(f"tasks.types.{slug.replace('-', '_')}")
     sample = Path(module.__file__).parent / "sample" / "gold"
@@ -335,22 +345,22 @@ class TestFailing:
 
 class TestWhatCanBeAskedFor:
     def test_every_type_offers_the_baselines_whose_answers_are_runs_for_it(self, phase):
-        assert ONE in baseline_names_for(phase)
-        assert "clsumm-lead" not in baseline_names_for(phase)
-        assert baseline_names_for(phase)[-1] == "human-line"
+        assert ONE in list_baseline_names(phase)
+        assert "clsumm-lead" not in list_baseline_names(phase)
+        assert list_baseline_names(phase)[-1] == "human-line"
 
     def test_a_baseline_of_another_type_is_refused_by_name(self, phase):
         with pytest.raises(
-            Refused, match="“clsumm-lead” is no baseline of clsumm-1a, which has "
+            ActionRefused, match="“clsumm-lead” is no baseline of clsumm-1a, which has "
         ):
             request_baselines(phase=phase, names=["clsumm-lead"], by=None)
-        with pytest.raises(Refused, match="there is no baseline “tfidf”"):
+        with pytest.raises(ActionRefused, match="there is no baseline “tfidf”"):
             request_baselines(phase=phase, names=["tfidf"], by=None)
         assert not Submission.objects.exists()
 
     def test_without_gold_there_is_nothing_to_compute_from(self):
         phase = factories.make_phase(with_gold=False)
-        with pytest.raises(Refused, match="has no gold yet"):
+        with pytest.raises(ActionRefused, match="has no gold yet"):
             request_baselines(phase=phase, by=None)
 
     def test_asking_is_noted(self, phase):
@@ -363,7 +373,7 @@ class TestCommand:
     def test_it_asks_for_all_baselines_of_a_season_and_once_more_for_none(self, phase):
         season, where = phase.task.season.slug, f"{phase.task.slug}/{phase.slug}"
         told = command(season)
-        names = [name for name in baseline_names_for(phase) if name != "human-line"]
+        names = [name for name in list_baseline_names(phase) if name != "human-line"]
         assert told == [f"{where}: {name} queued" for name in names]
         assert command(season) == [f"{where}: {name} queued" for name in names]
         assert Submission.objects.count() == len(names)
@@ -396,7 +406,9 @@ class TestCommand:
 def test_a_season_file_that_is_loaded_again_leaves_what_the_worker_computed(tmp_path):
     """It lists baselines of its own; those that are built in are not missing from it."""
     folder = EXAMPLES_FOLDER / "demo-season"
-    shutil.unpack_archive(EXAMPLES_FOLDER / "demo-files.tar.xz", tmp_path, **WITH_CARE)
+    shutil.unpack_archive(
+        EXAMPLES_FOLDER / "demo-files.tar.xz", tmp_path, **SAFE_TAR_EXTRACTION_OPTIONS
+    )
     season = load_season(folder, data=tmp_path).season
     run = asked_for(
         Phase.objects.get(task__season=season, task__slug="1a", slug="practice"), ONE

@@ -10,13 +10,13 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.human import reading
-from scoring.offline.battles import as_facts
+from scoring.offline.battles import convert_battle_results_to_json
 from scoring.stats.battles import (
     Battle,
-    board_of,
-    rank_ranges,
-    strengths,
-    wins_of,
+    compute_battle_results,
+    compute_rank_ranges,
+    count_wins,
+    fit_log_strengths,
 )
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,7 +68,7 @@ def test_strengths_equal_those_of_evalica_and_are_null_where_none_are_finite(
 
 
 def test_two_systems_are_apart_by_the_logarithm_of_their_wins():
-    board = board_of(battles("a>b a>b a>b b>a a=b a=b"))
+    board = compute_battle_results(battles("a>b a>b a>b b>a a=b a=b"))
     first, second = board.standings
     assert (first.system, second.system) == ("a", "b")
     assert first.strength - second.strength == pytest.approx(np.log(4 / 2))
@@ -77,13 +77,13 @@ def test_two_systems_are_apart_by_the_logarithm_of_their_wins():
 
 
 def test_where_a_system_never_loses_shares_of_wins_order_the_systems(capsys, written):
-    board = board_of(battles("a>b a>b a>c b>c c>b b>c b>c"))
+    board = compute_battle_results(battles("a>b a>b a>c b>c c>b b>c b>c"))
     assert not board.by_strength
     assert [own.system for own in board.standings] == ["a", "b", "c"]
     assert all(np.isnan(own.strength) for own in board.standings)
     assert [own.share for own in board.standings] == pytest.approx([1, 3 / 6, 1 / 5])
     # A single tie connects the graph, since it counts both ways.
-    assert board_of(battles("a>b a>b a=c b>c c>b b>c b>c")).by_strength
+    assert compute_battle_results(battles("a>b a>b a=c b>c c>b b>c b>c")).by_strength
     rows = [{"topic": 1, "left": "a", "right": "b", "label": "left"}]
     found = printed(capsys, written(rows))
     assert found["strengths"] == {"a": None, "b": None}
@@ -106,10 +106,12 @@ def test_intervals_and_rank_ranges_come_from_leaving_out_one_topic():
         Battle(f"t{place // 3:02}", own.left, own.right, own.label)
         for place, own in enumerate(found)
     ]
-    board = board_of(found)
+    board = compute_battle_results(found)
     names = board.systems
     without = [
-        strengths(wins_of([own for own in found if own.topic != topic], names).total)
+        fit_log_strengths(
+            count_wins([own for own in found if own.topic != topic], names).total
+        )
         for topic in sorted({own.topic for own in found})
     ]
     first = board.standings[0]
@@ -118,7 +120,7 @@ def test_intervals_and_rank_ranges_come_from_leaving_out_one_topic():
     assert (high - low) / 2 == pytest.approx(2.093024 * error, rel=1e-5)
     ranges = {own.system: (own.first, own.last) for own in board.standings}
     assert ranges == {"a": (1, 1), "b": (2, 3), "c": (2, 3)}
-    [few, *_] = board_of(battles("a>b b>a a>b b>a", topics=2)).standings
+    [few, *_] = compute_battle_results(battles("a>b b>a a>b b>a", topics=2)).standings
     assert (few.strength_bounds, few.first, few.last) == (None, 1, 2)
 
 
@@ -127,7 +129,7 @@ def test_intervals_and_rank_ranges_come_from_leaving_out_one_topic():
 )
 def test_systems_far_apart_have_ranks_of_their_own_from_three_topics_on(topics, last):
     without = np.array([[8.0, 0.0], [8.001, 0.001], [8.0, 0.002]])[:topics]
-    found = rank_ranges(np.array([8.0, 0.001]), without, (-np.inf, np.inf))
+    found = compute_rank_ranges(np.array([8.0, 0.001]), without, (-np.inf, np.inf))
     assert found[1].tolist() == last
 
 
@@ -135,9 +137,9 @@ def test_numbers_do_not_depend_on_how_many_tables_are_fitted_at_once(monkeypatch
     chance = np.random.default_rng(8)
     words = [f"{a}{'>=>'[n % 3]}{b}" for n in range(30) for a, b in ("ab", "bc", "ca")]
     found = battles(" ".join(chance.permutation(words)), topics=30)
-    at_once = as_facts(board_of(found))
-    monkeypatch.setattr("scoring.stats.battles.MAX_CELLS", 1)
-    assert as_facts(board_of(found)) == at_once
+    at_once = convert_battle_results_to_json(compute_battle_results(found))
+    monkeypatch.setattr("scoring.stats.battles.MAX_WIN_CELLS_IN_MEMORY", 1)
+    assert convert_battle_results_to_json(compute_battle_results(found)) == at_once
     assert at_once["ordered_by"] == "strengths"
 
 
@@ -149,7 +151,7 @@ def test_memory_grows_with_battles_and_not_with_topics_times_pairs_of_systems():
         for place in range(2_000)
     ]
     tracemalloc.start()
-    board_of(found)
+    compute_battle_results(found)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     # A table of topics and pairs of systems alone would take 40 MB.
@@ -161,7 +163,7 @@ def test_shares_of_wins_and_of_left_sides_have_intervals_within_0_and_1():
         Battle(f"t{place:02}", "a", "b", "right" if place == 7 else "left")
         for place in range(20)
     ]
-    board = board_of(found)
+    board = compute_battle_results(found)
     shares = [board.left.bounds, *(own.share_bounds for own in board.standings)]
     for low, high in shares:
         assert 0 <= low < high <= 1
@@ -174,7 +176,7 @@ def test_the_position_bias_counts_decided_battles_and_swapped_sides_change_nothi
     one += [Battle("t0", "a", "b", "tie")]
     swapped = {"left": "right", "right": "left", "tie": "tie"}
     other = [Battle(own.topic, own.right, own.left, swapped[own.label]) for own in one]
-    boards = [board_of(side) for side in (one, other)]
+    boards = [compute_battle_results(side) for side in (one, other)]
     assert [board.left.n for board in boards] == [12, 12]
     assert [board.left.value for board in boards] == pytest.approx([4 / 12, 8 / 12])
     low, high = boards[0].left.bounds
@@ -193,14 +195,14 @@ def test_agreement_counts_pairs_that_several_judges_judged_whichever_side_they_s
         Battle("t4", "a", "b", "right", "z"),
         Battle("t4", "a", "b", "right", "y"),
     ]
-    found = board_of(rows).agreement
+    found = compute_battle_results(rows).agreement
     assert (found.share.value, found.share.n) == (pytest.approx(2 / 3), 3)
     assert {judges: (own.value, own.n) for judges, own in found.by_judges.items()} == {
         ("x", "y"): (0.5, 2),
         ("y", "z"): (1.0, 1),
     }
     assert -1 < found.alpha < 1
-    assert board_of(rows[4:6]).agreement is None
+    assert compute_battle_results(rows[4:6]).agreement is None
 
 
 @pytest.mark.parametrize(

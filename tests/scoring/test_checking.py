@@ -18,8 +18,8 @@ from tasks.jobs.leases import queue_missing_scorings
 from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import Gold, Job, Submission, Task
 from tasks.submissions.run_acts import cancel_run
-from tasks.submissions.submit import check_run, remaining_quota
-from tasks.types.problems import alike, merged
+from tasks.submissions.submit import check_run, compute_remaining_quota
+from tasks.types.problems import merge_equal_problems, merge_with_further_lines
 from tests import factories
 from tests.factories import answers, run_bytes
 from tests.scoring.scorers import put_in_place
@@ -88,7 +88,7 @@ def test_it_is_taken_counts_and_says_that_it_is_checked(
 ):
     run = send()
     assert run.status == "checking"
-    assert remaining_quota(phase, team).left == 0
+    assert compute_remaining_quota(phase, team).left == 0
     told = api(client, run, person)
     assert (told["status"], told["place"], told["reason"], told["problems"]) == (
         "checking",
@@ -125,7 +125,7 @@ def test_one_that_is_refused_shows_every_problem_by_line_and_costs_nothing(
 ):
     run = worked(send(BAD))
     assert (run.status, run.evaluations.exists()) == ("failed", False)
-    assert remaining_quota(phase, team).left == 1
+    assert compute_remaining_quota(phase, team).left == 1
     told = api(client, run, person)
     assert [
         (problem["file"], problem["line"], problem["fatal"])
@@ -154,7 +154,7 @@ def test_the_table_comes_with_the_news_without_a_reload(client, send, person):
 
 def test_the_file_of_a_refused_run_stays_for_its_team(client, send, person):
     run = worked(send(BAD))
-    assert storage.runs.exists(run.file)
+    assert storage.run_file_storage.exists(run.file)
     client.force_login(person)
     response = client.get(reverse("submission-run", args=[run.pk]))
     assert b"".join(response.streaming_content) == BAD
@@ -219,7 +219,7 @@ def test_it_can_be_cancelled_before_it_is_checked(send, phase, team, person):
     cancel_run(run, person)
     assert worked(run).status == "cancelled"
     assert run.jobs.get().state == "cancelled"
-    assert remaining_quota(phase, team).left == 1
+    assert compute_remaining_quota(phase, team).left == 1
 
 
 @pytest.mark.both_databases
@@ -232,7 +232,7 @@ def test_a_worker_that_dies_in_a_check_leaves_it_to_the_next_and_in_the_end_it_f
         assert engine.claim_job(run.jobs.get().pk, "a worker").attempt == attempt
         sweep_jobs(timezone.now() + dt.timedelta(hours=1))
         assert read(run).status == status
-    assert remaining_quota(phase, team).left == 1
+    assert compute_remaining_quota(phase, team).left == 1
     assert read(run).problems == []
 
 
@@ -312,11 +312,11 @@ def test_check_site_api_and_command_line_say_the_same_in_the_same_order(
     checked = check_run(
         phase=phase, upload=factories.make_upload(content, "run.jsonl")
     ).problems
-    assert [problem.as_dict() for problem in merged(checked)] == told
+    assert [problem.as_dict() for problem in merge_equal_problems(checked)] == told
     run = tmp_path / "given.jsonl"
     run.write_bytes(content)
     gold = tmp_path / "gold.zip"
-    with storage.gold.open(Gold.objects.current(phase).file) as kept:
+    with storage.gold_file_storage.open(Gold.objects.current(phase).file) as kept:
         gold.write_bytes(kept.read())
     words = [
         "check",
@@ -331,5 +331,5 @@ def test_check_site_api_and_command_line_say_the_same_in_the_same_order(
     assert offline_scorer(words) == 2
     assert capsys.readouterr().err.splitlines() == [
         f"{'' if problem.fatal else 'warning: '}{problem}{others.words}"
-        for problem, others in alike(checked)
+        for problem, others in merge_with_further_lines(checked)
     ]

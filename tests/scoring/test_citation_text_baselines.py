@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import main
-from scoring.tools.baselines import baselines_of
+from scoring.tools.baselines import find_baselines_of_task_type
 from scoring.tools.baselines.citation_text import (
-    FIRST,
+    FIRST_TIE_RULE,
     SIMILARITY_THRESHOLD,
     SummarySettings,
     join_inputs_without_tags,
@@ -20,8 +20,8 @@ from scoring.tools.baselines.citation_text import (
     take_lead_sentences,
 )
 from tasks.types import task_type
-from tasks.types.citation_text.instances import cited_abstracts
-from tasks.types.text import punkt_sentences
+from tasks.types.citation_text.instances import select_abstracts_of_cited_papers
+from tasks.types.text import split_sentences_with_punkt
 from tests.tasks.types.instances import DUNES, write_gold, write_lines
 
 TYPE = "citation-text"
@@ -62,7 +62,7 @@ def given(inputs: list[list[str]], sentences: list[list[str]]):
 @pytest.mark.shared
 def test_lead_takes_the_published_sentences(golden, inputs):
     own = golden["variants"]["without_context"]
-    cited = [cited_abstracts(items) for items in inputs]
+    cited = [select_abstracts_of_cited_papers(items) for items in inputs]
     settings = SummarySettings(split=given(cited, own["input_sentences"]))
     assert (
         take_lead_sentences(cited, settings) == own["systems"]["lead_3"]["predictions"]
@@ -72,11 +72,11 @@ def test_lead_takes_the_published_sentences(golden, inputs):
 @pytest.mark.shared
 def test_punkt_gives_the_sentences_that_the_released_program_saw(golden, inputs):
     own = golden["variants"]["without_context"]
-    cited = [cited_abstracts(items) for items in inputs]
-    assert [punkt_sentences(join_inputs_without_tags(items)) for items in cited] == own[
-        "input_sentences"
-    ]
-    by_default = SummarySettings(split=punkt_sentences)
+    cited = [select_abstracts_of_cited_papers(items) for items in inputs]
+    assert [
+        split_sentences_with_punkt(join_inputs_without_tags(items)) for items in cited
+    ] == own["input_sentences"]
+    by_default = SummarySettings(split=split_sentences_with_punkt)
     assert (
         take_lead_sentences(cited, by_default)
         == own["systems"]["lead_3"]["predictions"]
@@ -90,7 +90,7 @@ def test_textrank_gives_the_published_texts(golden, inputs, variant):
     chosen = (
         inputs
         if variant == "with_context"
-        else [cited_abstracts(items) for items in inputs]
+        else [select_abstracts_of_cited_papers(items) for items in inputs]
     )
     expected = golden["variants"][variant]["systems"]["textrank_summa_default"][
         "predictions"
@@ -106,7 +106,7 @@ def test_lexrank_gives_the_published_texts(golden, inputs, size):
     from lexrank import STOPWORDS, LexRank
 
     own = golden["variants"]["without_context"]
-    cited = [cited_abstracts(items) for items in inputs]
+    cited = [select_abstracts_of_cited_papers(items) for items in inputs]
     settings = SummarySettings(
         split=given(cited, own["input_sentences"]), sentences=size
     )
@@ -149,7 +149,7 @@ def predictions(run: Path) -> dict[str, str]:
 @needs_packages
 def test_of_equal_sentences_the_first_may_be_asked_for():
     document = ["Owls hunt mice.", "Owls eat mice.", "Owls like mice.", "Rain fell."]
-    assert rank_by_lexrank([document, ["Stones lie."]], 2, ties=FIRST)[0] == [
+    assert rank_by_lexrank([document, ["Stones lie."]], 2, ties=FIRST_TIE_RULE)[0] == [
         "Owls hunt mice.",
         "Owls eat mice.",
     ]
@@ -201,9 +201,9 @@ def test_a_baseline_answers_every_instance_from_the_public_inputs(tmp_path, name
 
 def _public(gold: Path) -> list[dict]:
     from tasks.types import task_type
-    from tasks.types.files import open_input
+    from tasks.types.files import open_input_files
 
-    public = dict(task_type(TYPE).public_files(open_input(gold), {}))
+    public = dict(task_type(TYPE).public_files(open_input_files(gold), {}))
     return [json.loads(line) for line in public["inputs.jsonl"].splitlines()]
 
 
@@ -238,7 +238,7 @@ def test_lexrank_weighs_words_within_each_data_set(tmp_path, capsys):
 
 
 def test_the_baselines_of_the_task_are_these():
-    assert tuple(baselines_of(task_type(TYPE))) == NAMES
+    assert tuple(find_baselines_of_task_type(task_type(TYPE))) == NAMES
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.metrics.rouge import rouge
+from scoring.metrics.rouge import compute_rouge
 from scoring.offline.evaluate import load_statistics
 from tests.resting import rests_on_scorer
 from tests.scoring.offline import score
@@ -116,7 +116,7 @@ def test_rouge_of_odd_pairs_is_the_published_one(shared, is_stemmed):
     cases = json.loads(
         (shared / "citebench_lu/golden/rouge_edge_cases.json").read_text()
     )["cases"]
-    found = rouge(
+    found = compute_rouge(
         [case["reference"] for case in cases],
         [case["prediction"] for case in cases],
         tuple(KINDS),

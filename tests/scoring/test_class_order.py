@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.metrics import OF_LABELS, names_by
+from scoring.metrics import PART_BY_LABEL_METRIC_NAME, list_metric_names_for_dimension
 from scoring.results.board.differences import sort_labels_naturally
 from tasks.types.declared.folder import read_declaration
 
@@ -30,13 +30,20 @@ def test_by_gold_label_only_what_is_of_one_label_stands_and_what_each_class_has_
         "accuracy",
         "macro_f1",
         "brier_score",
-        *OF_LABELS,
+        *PART_BY_LABEL_METRIC_NAME,
         "unheard_of",
     ]
-    assert list(OF_LABELS) == ["class_f1", "class_recall", "class_precision"]
-    shown = names_by(intents, "intent", names, "corrected", {})
-    assert shown == [*OF_LABELS, "log_loss", "brier_score"]
-    assert names_by(intents, "section", names, "corrected", {}) == names
+    assert list(PART_BY_LABEL_METRIC_NAME) == [
+        "class_f1",
+        "class_recall",
+        "class_precision",
+    ]
+    shown = list_metric_names_for_dimension(intents, "intent", names, "corrected", {})
+    assert shown == [*PART_BY_LABEL_METRIC_NAME, "log_loss", "brier_score"]
+    assert (
+        list_metric_names_for_dimension(intents, "section", names, "corrected", {})
+        == names
+    )
 
 
 @pytest.mark.parametrize(

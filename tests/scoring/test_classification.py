@@ -14,11 +14,11 @@ from scoring.metrics.classification import (
     Matthews,
     OneClass,
     QuadraticKappa,
-    confusions,
+    reshape_to_confusion_matrices,
 )
 from scoring.metrics.numbers import LevelKappa
 from scoring.metrics.weighted import EqualSizeCalibrationError
-from scoring.stats.resampling import Resampler
+from scoring.stats.resampling import BootstrapResampler
 from tasks.types import OptionRefused
 from tasks.types.probabilities import LabelWithProbabilities
 from tests.lazily import Lazily
@@ -97,7 +97,7 @@ def test_accuracy_kappa_and_confusions_are_those_of_scikit_learn(seed):
     )
     assert value("quadratic_kappa", gold, answers) == pytest.approx(weighted, rel=1e-12)
     own = QuadraticKappa("quadratic_kappa", "corrected", labels=LABELS)
-    table = confusions(own.instance_stats(gold, answers).sum(axis=0))
+    table = reshape_to_confusion_matrices(own.instance_stats(gold, answers).sum(axis=0))
     assert (
         table[:, :-1].tolist()
         == sklearn.confusion_matrix(gold, answers, labels=LABELS).tolist()
@@ -198,10 +198,12 @@ def test_macro_f1_is_resampled_by_instances():
     gold, answers = answers_of(9, n=80)
     metric = metric_of("macro_f1")
     stats = metric.instance_stats(gold, answers)
-    resampler = Resampler(80, resamples=5, seed=0)
+    resampler = BootstrapResampler(80, resamples=5, seed=0)
     weights = np.vstack(list(resampler.weights())).astype(int)
     for own, drawn in zip(
-        metric.aggregate(resampler.sums([stats])[0]), weights, strict=True
+        metric.aggregate(resampler.compute_resampled_sums([stats])[0]),
+        weights,
+        strict=True,
     ):
         places = np.repeat(np.arange(80), drawn)
         theirs = sklearn.f1_score(

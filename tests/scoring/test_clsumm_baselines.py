@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.papers.facet_folds import PROTOCOLS, as_data
+from scoring.papers.facet_folds import GROUPING_BY_PROTOCOL, convert_pairs_to_json
 from scoring.tools.baselines import baseline, baselines
 from scoring.tools.baselines.clsumm_facets import list_facet_pairs
 from tasks.types import task_type
 from tasks.types.clsumm.citances import FACETS
 from tasks.types.clsumm.topics import read_topics
-from tasks.types.files import InputFile, open_inputs
+from tasks.types.files import InputFile, open_files_of_all_inputs
 from tests.scoring.golden import gold_2017
 from tests.scoring.offline import score
 
@@ -45,10 +45,12 @@ def test_a_baseline_needs_no_more_than_participants_have_and_its_run_can_be_scor
     run = write(name, [gold], tmp_path)
     capsys.readouterr()
     chosen = task_type(baseline(name).task_types[0])
-    options = chosen.checked_options({})
+    options = chosen.validate_options({})
     public = [
         InputFile(path, path, lambda content=content: io.BytesIO(content))
-        for path, content in chosen.public_files(open_inputs([gold]), options)
+        for path, content in chosen.public_files(
+            open_files_of_all_inputs([gold]), options
+        )
     ]
     if not baseline(name).learns_from_gold:
         assert list(baseline(name).answers(public)) == lines(run)
@@ -172,10 +174,12 @@ def test_a_topic_is_answered_by_what_the_gold_of_the_others_teaches(corpus, tmp_
 @pytest.mark.proof
 def test_facets_reach_the_published_numbers_only_where_folds_leak(corpus):
     """Source: Jaidka et al. 2014, table 4: 0.623, 0.698 and 0.719 over random folds."""
-    topics = read_topics(open_inputs([corpus / "pilot"]), {"annotation": "annv2"})
-    told = as_data(list_facet_pairs(topics))
+    topics = read_topics(
+        open_files_of_all_inputs([corpus / "pilot"]), {"annotation": "annv2"}
+    )
+    told = convert_pairs_to_json(list_facet_pairs(topics))
     published, by_sentence, by_topic = (
-        told["folds"][protocol] for protocol in PROTOCOLS
+        told["folds"][protocol] for protocol in GROUPING_BY_PROTOCOL
     )
     for classifier, value in (("NB", 0.623), ("SVM", 0.698), ("LR", 0.719)):
         assert published[classifier]["weighted"] == pytest.approx(value, abs=0.05)

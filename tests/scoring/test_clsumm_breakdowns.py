@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tasks.types.clsumm.pairs import publication_year, section_kind
+from tasks.types.clsumm.pairs import classify_section, parse_publication_year
 from tests.scoring.offline import score
 from tests.tasks.types.corpus import answer_line, write_topic
 
@@ -163,7 +163,7 @@ def test_under_the_pilots_rules_sentences_are_counted_by_citing_sentence_too(
     ],
 )
 def test_the_year_is_that_of_the_anthologys_id(article, year):
-    assert publication_year(article) == year
+    assert parse_publication_year(article) == year
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_the_year_is_that_of_the_anthologys_id(article, year):
     ],
 )
 def test_sections_of_many_names_are_of_few_kinds(name, kind):
-    assert section_kind(name) == kind
+    assert classify_section(name) == kind
 
 
 def test_an_answer_line_of_the_text_form_has_the_same_classes(capsys, gold, tmp_path):

@@ -10,9 +10,9 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.tools.baselines.clsumm_facets import (
-    LEMMAS,
-    SINGLE_LEMMAS,
-    WORDS_AND_LEMMAS,
+    LEMMA_NGRAMS,
+    LEMMA_UNIGRAMS,
+    WORD_AND_LEMMA_NGRAMS,
     CitedText,
     list_ngrams,
     predict_facets,
@@ -26,10 +26,10 @@ BY_LEMMAS = [("lemmas", "bell"), ("lemmas", "rang"), ("lemmas", "bell", "rang")]
 @pytest.mark.parametrize(
     ("of", "expected"),
     [
-        (SINGLE_LEMMAS, BY_LEMMAS[:2]),
-        (LEMMAS, BY_LEMMAS),
+        (LEMMA_UNIGRAMS, BY_LEMMAS[:2]),
+        (LEMMA_NGRAMS, BY_LEMMAS),
         (
-            WORDS_AND_LEMMAS,
+            WORD_AND_LEMMA_NGRAMS,
             [
                 *BY_LEMMAS,
                 ("words", "bells"),
@@ -48,7 +48,9 @@ def test_balanced_a_rare_facet_weighs_as_much_as_a_frequent_one(classifier):
     texts = [CitedText((word,), (word,)) for word in ["ships"] * 8 + ["bells"]]
     facets = ["Method"] * 8 + ["Aim"]
     asked = [CitedText(("bells",), ("bells",)), CitedText(("ships",), ("ships",))]
-    found = predict_facets(classifier, texts, facets, asked, LEMMAS, is_balanced=True)
+    found = predict_facets(
+        classifier, texts, facets, asked, LEMMA_NGRAMS, is_balanced=True
+    )
     assert found == ["Aim", "Method"]
 
 

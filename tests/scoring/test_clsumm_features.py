@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 
-from scoring.__main__ import UNAVAILABLE, main
+from scoring.__main__ import UNAVAILABLE_EXIT_CODE, main
 from scoring.tools.baselines import clsumm_supervised
 from scoring.tools.baselines.clsumm_supervised import (
+    compute_features,
     describe_used_features,
-    features,
     list_dependencies,
 )
 from tasks.types.clsumm.topics import read_input_topics
-from tasks.types.files import open_inputs
+from tasks.types.files import open_files_of_all_inputs
 from tasks.types.positional_citations.claims import Parse
-from tasks.types.problems import Unavailable
+from tasks.types.problems import SoftwareUnavailable
 from tests.tasks.types.corpus import write_csv_topic, write_topic
 
 SUPERVISED = "clsumm-umich-supervised"
@@ -75,7 +75,7 @@ def wordnet(tmp_path, monkeypatch):
 def topic(tmp_path):
     write_topic(tmp_path / "corpus", "D01-0001")
     return read_input_topics(
-        open_inputs([tmp_path / "corpus"]), {"annotation": "auto"}
+        open_files_of_all_inputs([tmp_path / "corpus"]), {"annotation": "auto"}
     )[0]
 
 
@@ -85,7 +85,7 @@ def test_citing_papers_are_the_xml_files_beside_the_annotation(tmp_path, topic):
     for name in ("D05-0009.xml", "notes.txt"):
         (papers / name).write_text('<PAPER><S sid="0">We count.</S></PAPER>')
     [read] = read_input_topics(
-        open_inputs([tmp_path / "corpus"]), {"annotation": "auto"}
+        open_files_of_all_inputs([tmp_path / "corpus"]), {"annotation": "auto"}
     )
     assert read.papers.keys() - topic.papers.keys() == {"D05-0009"}
 
@@ -98,7 +98,7 @@ def test_of_a_row_the_clean_text_is_asked_and_the_other_where_there_is_none(tmp_
     ]
     write_csv_topic(tmp_path / "corpus", "D01-0001", {"a": rows})
     [read] = read_input_topics(
-        open_inputs([tmp_path / "corpus"]), {"annotation": "auto"}
+        open_files_of_all_inputs([tmp_path / "corpus"]), {"annotation": "auto"}
     )
     told = [(citance.text, citance.marker) for citance in read.citances]
     assert told == [("They & we count.", "(Us & them)"), ("They count [2].", "Us")]
@@ -110,7 +110,9 @@ class TestWordNet:
     ):
         monkeypatch.setattr(clsumm_supervised, "load_installed_wordnet", lambda: None)
         options = {**PLAIN, "wordnet": "auto"}
-        assert (features(topic, options) == features(topic, PLAIN)).all()
+        assert (
+            compute_features(topic, options) == compute_features(topic, PLAIN)
+        ).all()
         assert (
             describe_used_features(options)
             == "Its features: TF-IDF, common subsequences, common words, place."
@@ -123,8 +125,8 @@ class TestWordNet:
             clsumm_supervised, "load_installed_wordnet", lambda: wordnet
         )
         options = {**PLAIN, "wordnet": "auto"}
-        plain = features(topic, PLAIN)
-        both = features(topic, options)
+        plain = compute_features(topic, PLAIN)
+        both = compute_features(topic, options)
         assert both.shape == (*plain.shape[:2], plain.shape[2] + 6)
         assert (both[..., : plain.shape[2]] == plain).all()
         assert describe_used_features(options).endswith(
@@ -144,13 +146,13 @@ class TestWordNet:
             "--out",
             str(out),
         ]
-        assert main([*command, "--option", "wordnet=yes"]) == UNAVAILABLE
+        assert main([*command, "--option", "wordnet=yes"]) == UNAVAILABLE_EXIT_CODE
         assert "NLTK's data of WordNet are not installed" in capsys.readouterr().err
         assert not out.exists()
 
     def test_another_word_than_auto_yes_and_no_is_a_folder(self, topic):
-        with pytest.raises(Unavailable, match=r"maybe has no data\.noun"):
-            features(topic, {**PLAIN, "wordnet": "maybe"})
+        with pytest.raises(SoftwareUnavailable, match=r"maybe has no data\.noun"):
+            compute_features(topic, {**PLAIN, "wordnet": "maybe"})
 
 
 class TestDependencies:
@@ -177,7 +179,10 @@ class TestDependencies:
             "--out",
             str(out),
         ]
-        assert main([*command, "--option", "parser=en_core_web_none"]) == UNAVAILABLE
+        assert (
+            main([*command, "--option", "parser=en_core_web_none"])
+            == UNAVAILABLE_EXIT_CODE
+        )
         assert (
             "the spaCy pipeline en_core_web_none is not installed"
             in capsys.readouterr().err
@@ -190,8 +195,8 @@ class TestDependencies:
     ):
         pytest.importorskip("spacy")
         options = {**PLAIN, "parser": str(shared / "spacy" / "en_test_sm")}
-        plain = features(topic, PLAIN)
-        found = features(topic, options)
+        plain = compute_features(topic, PLAIN)
+        found = compute_features(topic, options)
         assert found.shape == (*plain.shape[:2], plain.shape[2] + 1)
         # “They count words” of the citance and “We count words” of the paper share the object.
         assert found[0, 1, -1] > 0 == found[0, 0, -1]

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 
 from scoring.papers.clsumm_literal import (
-    of_long_sentences,
-    section_shares,
-    summary_by_weights,
-    weighted_by,
-    whole_papers,
+    compute_section_shares,
+    list_whole_papers,
+    make_long_sentence_ranker,
+    make_weighted_selector,
+    summarise_by_weights,
 )
 from scoring.tools.baselines import baselines
 from scoring.tools.baselines.clsumm import (
@@ -20,7 +20,7 @@ from scoring.tools.baselines.clsumm import (
     make_threshold_selector,
 )
 from tasks.types.clsumm.citances import CitanceName
-from tasks.types.clsumm.topics import InputCitance, InputTopic, Sentence
+from tasks.types.clsumm.topics import InputCitance, InputTopic, PaperSentence
 
 BELLS = "bells ring"
 LONG = "bells ring in the towers of the town on every day of the year"
@@ -32,7 +32,7 @@ def topic(*sentences: str, citance: str = BELLS) -> InputTopic:
     return InputTopic(
         name="P01-0001",
         sentences=tuple(
-            Sentence(str(sid), text, "Main") for sid, text in enumerate(sentences)
+            PaperSentence(str(sid), text, "Main") for sid, text in enumerate(sentences)
         ),
         citances=(InputCitance(name, citance, ("1",)),),
     )
@@ -49,8 +49,8 @@ def of_two_papers(*sentences: str, citance: str) -> InputTopic:
 def test_short_sentences_are_passed_over_however_alike_they_are():
     own = topic(BELLS, LONG, OTHER)
     assert make_similarity_ranker(list_paper_and_citances, count=1)(own) == [[0]]
-    assert of_long_sentences(list_paper_and_citances)(own) == [[1, 2]]
-    assert of_long_sentences(list_paper_and_citing_papers, context=2)(
+    assert make_long_sentence_ranker(list_paper_and_citances)(own) == [[1, 2]]
+    assert make_long_sentence_ranker(list_paper_and_citing_papers, context=2)(
         topic(BELLS, "short")
     ) == [[]]
 
@@ -82,9 +82,9 @@ def test_a_summary_takes_the_sentences_that_weigh_most():
     words = " ".join(f"word{letter}" * 2 for letter in "abcdefghijk")
     fewer = "the same words stand here and stand there as well, thrice"
     own = topic(fewer, words, fewer)
-    assert summary_by_weights(own) == [fewer, words, fewer]
+    assert summarise_by_weights(own) == [fewer, words, fewer]
     long = " ".join([words] * 12)
-    assert summary_by_weights(topic(fewer, long, f"{long} more")) == [
+    assert summarise_by_weights(topic(fewer, long, f"{long} more")) == [
         fewer,
         f"{long} more",
     ]
@@ -107,19 +107,21 @@ def test_a_section_weighs_its_share_of_the_gold():
     )
     name = own.citances[0].name
     cited = {own.name: {name: {"0", "1"}, name._replace(number="2"): {"1", "none"}}}
-    shares = section_shares([own], cited)
+    shares = compute_section_shares([own], cited)
     assert shares == {"Main part": 1 / 3, "Introduction": 2 / 3}
-    assert weighted_by({}, 1)(own)[0] == [0]
-    assert weighted_by(shares, 2)(own)[0] == [1, 0]
+    assert make_weighted_selector({}, 1)(own)[0] == [0]
+    assert make_weighted_selector(shares, 2)(own)[0] == [1, 0]
 
 
 def test_document_frequencies_are_those_of_whole_papers():
     """The citances of a citing paper stand for it where the paper is not at hand."""
     own = of_two_papers("bells ships", "bells gulls", "alloy", citance="ships")
-    assert whole_papers(own) == ["bells ships bells gulls alloy", "ships", "gulls"]
+    assert list_whole_papers(own) == ["bells ships bells gulls alloy", "ships", "gulls"]
     cited = replace(own, citing=())
-    cited.__dict__["papers"] = {"P02-0002": (Sentence("1", "A whole paper", "Main"),)}
-    assert whole_papers(cited) == [
+    cited.__dict__["papers"] = {
+        "P02-0002": (PaperSentence("1", "A whole paper", "Main"),)
+    }
+    assert list_whole_papers(cited) == [
         "bells ships bells gulls alloy",
         "A whole paper",
         "gulls",
@@ -128,7 +130,7 @@ def test_document_frequencies_are_those_of_whole_papers():
 
 def test_of_equal_sentences_the_one_that_stands_first_is_taken():
     own = of_two_papers("ships", "bells alloy", "bells alloy", citance="bells alloy")
-    assert weighted_by({}, 2)(own)[0] == [1, 2]
+    assert make_weighted_selector({}, 2)(own)[0] == [1, 2]
 
 
 def test_of_equal_sentences_the_one_in_a_section_that_is_taken_already_goes_first():
@@ -140,7 +142,7 @@ def test_of_equal_sentences_the_one_in_a_section_that_is_taken_already_goes_firs
     )
     first, second, third = own.sentences
     own = replace(own, sentences=(first, replace(second, section="Conclusion"), third))
-    assert weighted_by({}, 2)(own)[0] == [0, 2]
+    assert make_weighted_selector({}, 2)(own)[0] == [0, 2]
 
 
 def test_the_numbers_of_sentences_are_one_sweep():

@@ -5,22 +5,25 @@ from math import log
 import numpy as np
 import pytest
 
-from scoring.__main__ import UNAVAILABLE, main
-from scoring.metrics.meteor import reader
-from scoring.papers.clsumm_literal import features, literal_features_used
+from scoring.__main__ import UNAVAILABLE_EXIT_CODE, main
+from scoring.metrics.meteor import open_wordnet_reader
+from scoring.papers.clsumm_literal import (
+    compute_literal_features,
+    describe_literal_features,
+)
 from scoring.tools.baselines.clsumm_senses import (
     WORDNET_MEASURES,
     WordSenses,
     compute_sentence_similarities,
-    greatest_depth,
+    find_greatest_depth,
 )
 from scoring.tools.baselines.clsumm_supervised import (
     compute_common_subsequence_lengths,
     compute_dependency_overlap,
 )
-from scoring.tools.baselines.tfidf import words
+from scoring.tools.baselines.tfidf import split_into_ascii_words
 from tasks.types.clsumm.topics import read_input_topics
-from tasks.types.files import open_inputs
+from tasks.types.files import open_files_of_all_inputs
 from tasks.types.positional_citations.claims import Parse
 from tests.scoring.test_clsumm_features import write_wordnet
 from tests.tasks.types.corpus import write_topic
@@ -33,21 +36,23 @@ TEXT = ["dog", "cat", "hammer"]
 def wordnet(tmp_path):
     """thing > animal > dog, cat; thing > tool > hammer."""
     pytest.importorskip("nltk")
-    return reader(write_wordnet(tmp_path / "wordnet"))
+    return open_wordnet_reader(write_wordnet(tmp_path / "wordnet"))
 
 
 @pytest.fixture
 def topic(tmp_path):
     write_topic(tmp_path / "corpus", "D01-0001")
     return read_input_topics(
-        open_inputs([tmp_path / "corpus"]), {"annotation": "auto"}
+        open_files_of_all_inputs([tmp_path / "corpus"]), {"annotation": "auto"}
     )[0]
 
 
 class TestWords:
     def test_each_measure_is_what_its_formula_gives_by_hand(self, wordnet):
         """Three words count: all of them below `thing`, two below `animal`, one each."""
-        table = WordSenses([TEXT], wordnet).likeness(["dog"], ["cat", "hammer"])
+        table = WordSenses([TEXT], wordnet).compute_word_similarities(
+            ["dog"], ["cat", "hammer"]
+        )
         found = dict(zip(WORDNET_MEASURES, table[:, 0].tolist(), strict=True))
         animal, word = -log(2 / 3), -log(1 / 3)
         assert found["path"] == pytest.approx([1 / 3, 1 / 5])
@@ -61,19 +66,21 @@ class TestWords:
 
     def test_nltk_gives_the_same_where_it_needs_no_counts(self, wordnet):
         dog, cat = (wordnet.synsets(word)[0] for word in ("dog", "cat"))
-        own = WordSenses([TEXT], wordnet).likeness(["dog"], ["cat"])[:3, 0, 0]
+        own = WordSenses([TEXT], wordnet).compute_word_similarities(["dog"], ["cat"])[
+            :3, 0, 0
+        ]
         theirs = [
             dog.path_similarity(cat),
             dog.wup_similarity(cat),
             dog.lch_similarity(cat),
         ]
         assert own.tolist() == pytest.approx(theirs)
-        assert greatest_depth(wordnet, "n") == 2
+        assert find_greatest_depth(wordnet, "n") == 2
 
     def test_a_word_that_wordnet_does_not_have_is_like_nothing_and_no_likeness_is_infinite(
         self, wordnet
     ):
-        table = WordSenses([[*TEXT, "unheard"]], wordnet).likeness(
+        table = WordSenses([[*TEXT, "unheard"]], wordnet).compute_word_similarities(
             ["dog", "unheard"], ["dog", "unheard"]
         )
         assert np.isfinite(table).all()
@@ -107,12 +114,14 @@ class TestSentences:
             [["we", "count", "words"]], sentences
         ).tolist() == [[2, 0, 0]]
         citance, others = (
-            words(topic.citances[0].text),
-            [words(one.text) for one in topic.sentences],
+            split_into_ascii_words(topic.citances[0].text),
+            [split_into_ascii_words(one.text) for one in topic.sentences],
         )
         common = compute_common_subsequence_lengths([citance], others)[0]
         wanted = common / [min(len(citance), len(other)) for other in others]
-        assert features(topic, TestSystem.PLAIN)[0, :, 1] == pytest.approx(wanted)
+        assert compute_literal_features(topic, TestSystem.PLAIN)[
+            0, :, 1
+        ] == pytest.approx(wanted)
 
     def test_dependencies_count_by_the_printed_formula_and_by_their_lemmas(
         self, wordnet
@@ -131,16 +140,16 @@ class TestSystem:
     def test_without_wordnet_and_parser_two_features_are_left_and_it_says_so(
         self, topic
     ):
-        assert features(topic, self.PLAIN).shape == (2, 5, 2)
+        assert compute_literal_features(topic, self.PLAIN).shape == (2, 5, 2)
         assert (
-            literal_features_used(self.PLAIN)
+            describe_literal_features(self.PLAIN)
             == "Its features: TF-IDF, longest common subsequence."
         )
 
     def test_a_folder_of_wordnet_adds_six(self, topic, wordnet, tmp_path):
         options = {**self.PLAIN, "wordnet": str(tmp_path / "wordnet")}
-        assert features(topic, options).shape == (2, 5, 8)
-        assert literal_features_used(options).endswith(
+        assert compute_literal_features(topic, options).shape == (2, 5, 8)
+        assert describe_literal_features(options).endswith(
             "subsequence, six measures over WordNet 3.0."
         )
 
@@ -168,6 +177,8 @@ class TestSystem:
             "--out",
             str(out),
         ]
-        assert main([*command, "--option", f"wordnet={tmp_path}"]) == UNAVAILABLE
+        assert (
+            main([*command, "--option", f"wordnet={tmp_path}"]) == UNAVAILABLE_EXIT_CODE
+        )
         assert f"{tmp_path} has no data.noun" in capsys.readouterr().err
         assert not out.exists()

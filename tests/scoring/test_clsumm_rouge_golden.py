@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from scoring.offline.evaluate import load_statistics
-from scoring.tools.baselines.clsumm import iterate_span_answers, mq_tfidf
+from scoring.tools.baselines.clsumm import iterate_span_answers, select_by_mq_tfidf
 from tasks.types.clsumm.topics import read_input_topics
-from tasks.types.files import open_inputs
+from tasks.types.files import open_files_of_all_inputs
 from tests.resting import rests_on_scorer
 from tests.scoring.golden import (
     PARTS,
@@ -116,12 +116,14 @@ def test_the_oldest_annotation_quotes_without_elements_and_is_gold_all_the_same(
     capsys, corpus, tmp_path
 ):
     """The pilot's paper gives .198, .316 and .211 for MQ's “TF.IDF” on annotation that is nearest to this."""
-    topics = read_input_topics(open_inputs([corpus / "pilot"]), {"annotation": "annv2"})
+    topics = read_input_topics(
+        open_files_of_all_inputs([corpus / "pilot"]), {"annotation": "annv2"}
+    )
     run = tmp_path / "run.jsonl"
     run.write_text(
         "".join(
             json.dumps(answer) + "\n"
-            for answer in iterate_span_answers(topics, mq_tfidf)
+            for answer in iterate_span_answers(topics, select_by_mq_tfidf)
         )
     )
     options = (

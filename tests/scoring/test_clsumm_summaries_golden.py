@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.metrics.clsumm import bootstrap_weights
+from scoring.metrics.clsumm import draw_bootstrap_weights
 from scoring.offline.evaluate import load_statistics
 from tests.resting import rests_on_scorer
 from tests.scoring.golden import (
@@ -157,7 +157,7 @@ def test_where_the_annotator_that_decided_is_unknown_the_range_of_the_value_is_t
 
 def test_the_resamples_are_those_of_the_48_bit_generator():
     """`perl -e 'srand(0); print int(rand(3)) for 1..3'` prints 0, 2, 0 where Perl uses drand48."""
-    weights = bootstrap_weights(3)
+    weights = draw_bootstrap_weights(3)
     assert weights.shape == (1000, 3)
     assert (weights.sum(axis=1) == 3).all()
     assert weights[0].tolist() == [2, 0, 1]

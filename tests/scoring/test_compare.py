@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import main
-from scoring.offline.compare import compare_runs, paired
-from scoring.offline.evaluate import Measurements
+from scoring.offline.compare import align_two_runs, compare_runs
+from scoring.offline.evaluate import RunMeasurements
 from tests.scoring.offline import score
 from tests.scoring.toys import Counts, Mean, mean_rows
 
@@ -122,8 +122,8 @@ def test_what_is_wrong_with_either_run_is_told_by_its_line(capsys):
     assert all("with-mistakes.jsonl:" in line for line in told)
 
 
-def measured(names: list[str], rows, statistic: str) -> Measurements:
-    return Measurements(
+def measured(names: list[str], rows, statistic: str) -> RunMeasurements:
+    return RunMeasurements(
         matrices={statistic: rows}, units=np.arange(len(names)), unit_names=names
     )
 
@@ -133,7 +133,7 @@ def test_a_unit_that_one_run_lacks_counts_for_nothing_there():
     metric = Mean(over_units=True)
     a = measured(["t1", "t2"], mean_rows([1.0, 3.0]), "numbers")
     b = measured(["t2"], mean_rows([5.0]), "numbers")
-    pair = paired(metric, a, b)
+    pair = align_two_runs(metric, a, b)
     assert pair.a.tolist() == [[1, 1], [3, 1]]
     assert pair.b.tolist() == [[0, 0], [5, 1]]
     found = compare_runs([metric], a, b, trials=100, seed=0)["mean"]
@@ -143,4 +143,4 @@ def test_a_unit_that_one_run_lacks_counts_for_nothing_there():
 def test_a_matrix_that_is_wider_in_one_run_has_nothing_there_in_the_other():
     a = measured(["t1"], np.ones((1, 3)), "counts")
     b = measured(["t1"], np.ones((1, 5)), "counts")
-    assert paired(Counts(), a, b).a.tolist() == [[1, 1, 1, 0, 0]]
+    assert align_two_runs(Counts(), a, b).a.tolist() == [[1, 1, 1, 0, 0]]

@@ -11,8 +11,8 @@ from django.db.models import F
 from django_q.models import OrmQ
 
 from citeboard.core import storage
-from citeboard.core.database import database_now
-from scoring.metrics import metric_of
+from citeboard.core.database import fetch_database_time
+from scoring.metrics import build_metric
 from scoring.models import BoardOrder, BoardRanks, Comparison, Evaluation
 from scoring.offline.compare import compare as compare_offline, read_runs
 from scoring.results.board import (
@@ -20,14 +20,14 @@ from scoring.results.board import (
     comparisons,
     stored_ranks,
 )
-from scoring.results.board.comparisons import SIGNIFICANCE
+from scoring.results.board.comparisons import RANK_BY_SIGNIFICANCE
 from scoring.results.board.standings import compute_board
-from scoring.stats.significance import trials_for
+from scoring.stats.significance import choose_number_of_exchanges
 from scoring.worker import compare_board
 from tasks.jobs import engine, leases
-from tasks.jobs.queue_choice import START_GRACE_SECONDS, WorkerGroupWatchdog
+from tasks.jobs.queue_choice import WORKER_START_GRACE_SECONDS, WorkerGroupWatchdog
 from tasks.jobs.sweeper import sweep_jobs
-from tasks.jobs.work import take_job, take_jobs
+from tasks.jobs.work import claim_and_do_job_by_id, take_jobs
 from tasks.models import Job, Phase
 from tasks.models.seasons import increment_board_version
 from tasks.submissions.run_acts import withdraw_run
@@ -47,7 +47,7 @@ def phase() -> Phase:
 
 
 def asked(phase) -> BoardOrder:
-    board_orders.queue_comparison(phase.pk, "corrected")
+    board_orders.queue_board_comparison(phase.pk, "corrected")
     return BoardOrder.objects.get(phase=phase)
 
 
@@ -71,15 +71,15 @@ def test_by_significance_a_row_has_the_best_rank_that_is_open(phase):
     for right in (10, 9, 1):
         scored(phase, right)
     compare(phase)
-    assert ranges(phase, by=SIGNIFICANCE) == [(1, 1, 2), (1, 1, 2), (3, 3, 3)]
+    assert ranges(phase, by=RANK_BY_SIGNIFICANCE) == [(1, 1, 2), (1, 1, 2), (3, 3, 3)]
 
 
 def test_until_every_two_rows_are_compared_no_rank_is_promised(phase):
     for right in (10, 1):
         scored(phase, right)
-    board = compute_board(phase, VISITOR, by=SIGNIFICANCE)
+    board = compute_board(phase, VISITOR, by=RANK_BY_SIGNIFICANCE)
     assert (board.is_compared, board.by) == (False, "value")
-    assert ranges(phase, by=SIGNIFICANCE) == [(1, 1, 2), (2, 1, 2)]
+    assert ranges(phase, by=RANK_BY_SIGNIFICANCE) == [(1, 1, 2), (2, 1, 2)]
 
 
 def test_a_new_run_costs_one_comparison_with_each_row(phase):
@@ -101,13 +101,13 @@ def test_ranks_are_read_from_the_database_once_they_are_stored(phase, monkeypatc
     compare(phase)
     phase.refresh_from_db()
     computed = []
-    compute = stored_ranks.compute_ranks
+    compute = stored_ranks.compute_ranks_of_board_rows
 
     def noted(rows, values, metric):
         computed.append(len(rows))
         return compute(rows, values, metric)
 
-    monkeypatch.setattr(stored_ranks, "compute_ranks", noted)
+    monkeypatch.setattr(stored_ranks, "compute_ranks_of_board_rows", noted)
     before = ranges(phase)
     # The worker has stored them when it found that nothing was left to compare.
     assert computed == []
@@ -145,7 +145,7 @@ def test_after_an_upgrade_workers_store_the_ranks_of_each_board(phase):
     BoardRanks.objects.all().delete()
     # As the migration does.
     BoardOrder.objects.update(version=0)
-    assert board_orders.queue_outdated_comparisons() == 1
+    assert board_orders.queue_outdated_board_comparisons() == 1
     compare(phase)
     assert BoardRanks.objects.get().is_complete
 
@@ -155,11 +155,11 @@ def test_what_is_compared_one_by_one_is_read_as_it_comes(phase):
         scored(phase, right).evaluations.get(rules="corrected")
         for right in (9, 5, 4, 1)
     ]
-    metric = metric_of(phase.task.task_type, "overlap_f1_micro", "corrected", {})
+    metric = build_metric(phase.task.task_type, "overlap_f1_micro", "corrected", {})
     pairs = list(itertools.combinations(runs, 2))
     random.Random(1).shuffle(pairs)
 
-    board_orders.get_comparison_order(phase.pk, "corrected")
+    board_orders.get_or_create_board_order(phase.pk, "corrected")
 
     def shown(*, keeps: bool) -> list[tuple]:
         BoardRanks.objects.all().delete()
@@ -168,7 +168,7 @@ def test_what_is_compared_one_by_one_is_read_as_it_comes(phase):
         for first, second in pairs:
             with transaction.atomic():
                 comparisons.save_comparisons(
-                    comparisons.compare_with_others(metric, first, [second])
+                    comparisons.compare_evaluation_with_others(metric, first, [second])
                 )
                 increment_board_version(phase.pk, 0)
             phase.refresh_from_db()
@@ -251,14 +251,18 @@ def test_a_run_that_does_not_count_is_not_compared(phase):
 def test_a_comparison_is_what_the_offline_command_prints(phase, tmp_path):
     runs = [scored(phase, right) for right in (8, 3)]
     compare(phase)
-    gold = storage.local_copy(storage.gold, phase.task.gold.get().file, tmp_path)
+    gold = storage.copy_to_local_folder(
+        storage.gold_file_storage, phase.task.gold.get().file, tmp_path
+    )
     paths = []
     for run in runs:
         (folder := tmp_path / str(run.pk)).mkdir()
-        paths.append(storage.local_copy(storage.runs, run.file, folder))
+        paths.append(
+            storage.copy_to_local_folder(storage.run_file_storage, run.file, folder)
+        )
     kind = phase.task.task_type
     read = read_runs(
-        kind, [gold], paths, rules="corrected", options=kind.checked_options({})
+        kind, [gold], paths, rules="corrected", options=kind.validate_options({})
     )
     told = compare_offline(read, trials=10_000, seed=0)["metrics"]["overlap_f1_micro"]
     kept = Comparison.objects.get()
@@ -282,7 +286,7 @@ def test_scoring_a_run_anew_forgets_its_comparisons_and_makes_them_again(phase):
 def test_a_comparison_of_what_was_scored_anew_meanwhile_is_not_kept(phase, monkeypatch):
     for right in (9, 2):
         scored(phase, right)
-    real = compare_board.comparisons.compare_with_others
+    real = compare_board.comparisons.compare_evaluation_with_others
 
     def while_it_is_scored_anew(metric, one, others, **given):
         found = real(metric, one, others, **given)
@@ -290,7 +294,9 @@ def test_a_comparison_of_what_was_scored_anew_meanwhile_is_not_kept(phase, monke
         return found
 
     monkeypatch.setattr(
-        compare_board.comparisons, "compare_with_others", while_it_is_scored_anew
+        compare_board.comparisons,
+        "compare_evaluation_with_others",
+        while_it_is_scored_anew,
     )
     compare(phase)
     assert not Comparison.objects.exists()
@@ -305,7 +311,7 @@ def test_a_run_that_counts_again_after_a_withdrawal_is_compared(phase):
     withdraw_run(best, team.memberships.get().user)
     phase.refresh_from_db()
     assert not compute_board(phase, VISITOR).is_compared
-    assert board_orders.queue_outdated_comparisons() == 1
+    assert board_orders.queue_outdated_board_comparisons() == 1
     compare(phase)
     assert compute_board(phase, VISITOR).is_compared
 
@@ -329,16 +335,16 @@ def test_a_scored_run_wakes_whoever_compares_once(phase):
     assert (BoardOrder.objects.get().job.state, OrmQ.objects.count()) == ("queued", 1)
     take_jobs()
     assert Comparison.objects.count() == 1
-    assert board_orders.queue_outdated_comparisons() == 0
+    assert board_orders.queue_outdated_board_comparisons() == 0
 
 
 def test_who_asks_while_a_board_is_compared_is_heard(phase):
     order = asked(phase)
     job = engine.claim_job(order.job_id, "host:1:2")
-    assert board_orders.queue_comparison(phase.pk, "corrected")
-    assert not board_orders.queue_comparison(phase.pk, "corrected")
-    assert not board_orders.finish_comparison(order, job, 7)
-    assert board_orders.finish_comparison(order, job, 7)
+    assert board_orders.queue_board_comparison(phase.pk, "corrected")
+    assert not board_orders.queue_board_comparison(phase.pk, "corrected")
+    assert not board_orders.finish_board_comparison(order, job, 7)
+    assert board_orders.finish_board_comparison(order, job, 7)
     order.refresh_from_db()
     assert (order.version, order.job.state) == (7, "done")
 
@@ -349,11 +355,11 @@ def test_comparing_makes_way_for_runs_that_wait(phase, monkeypatch):
         scored(phase, right)
     factories.make_submission(phase=phase)
     order = asked(phase)
-    take_job(order.job_id)
+    claim_and_do_job_by_id(order.job_id)
     assert Comparison.objects.count() == 1
     order.job.refresh_from_db()
     assert (order.job.state, OrmQ.objects.count()) == ("queued", 1)
-    take_job(order.job_id)
+    claim_and_do_job_by_id(order.job_id)
     assert Comparison.objects.count() == 2
 
 
@@ -370,7 +376,7 @@ def test_a_board_is_looked_through_at_the_beginning_and_at_the_end_however_many_
         lambda *asked: looked.append(asked) or left(*asked),
     )
     order = asked(phase)
-    take_job(order.job_id)
+    claim_and_do_job_by_id(order.job_id)
     assert Comparison.objects.count() == 10
     assert len(looked) == 2
 
@@ -379,7 +385,7 @@ def test_a_run_that_comes_while_a_board_is_compared_is_compared_too(phase, monke
     monkeypatch.setattr(compare_board.comparisons, "EVALUATIONS_PER_BATCH", 1)
     for right in (9, 5, 2):
         scored(phase, right)
-    real = compare_board.comparisons.compare_with_others
+    real = compare_board.comparisons.compare_evaluation_with_others
 
     def while_another_comes(*given, **more):
         if phase.submissions.count() == 3:
@@ -387,9 +393,9 @@ def test_a_run_that_comes_while_a_board_is_compared_is_compared_too(phase, monke
         return real(*given, **more)
 
     monkeypatch.setattr(
-        compare_board.comparisons, "compare_with_others", while_another_comes
+        compare_board.comparisons, "compare_evaluation_with_others", while_another_comes
     )
-    take_job(asked(phase).job_id)
+    claim_and_do_job_by_id(asked(phase).job_id)
     assert Comparison.objects.count() == 6
 
 
@@ -398,7 +404,7 @@ def test_a_run_whose_numbers_go_while_a_board_is_compared_stops_nothing(
 ):
     monkeypatch.setattr(compare_board.comparisons, "EVALUATIONS_PER_BATCH", 1)
     runs = [scored(phase, right) for right in (9, 5, 2)]
-    real = compare_board.comparisons.compare_with_others
+    real = compare_board.comparisons.compare_evaluation_with_others
 
     def while_one_goes(metric, one, others, **more):
         spared = {one.submission_id, *(other.submission_id for other in others)}
@@ -406,10 +412,10 @@ def test_a_run_whose_numbers_go_while_a_board_is_compared_stops_nothing(
         return real(metric, one, others, **more)
 
     monkeypatch.setattr(
-        compare_board.comparisons, "compare_with_others", while_one_goes
+        compare_board.comparisons, "compare_evaluation_with_others", while_one_goes
     )
     order = asked(phase)
-    take_job(order.job_id)
+    claim_and_do_job_by_id(order.job_id)
     assert Comparison.objects.count() == 1
     assert (
         Evaluation.objects.filter(submission__in=runs, rules="corrected").count() == 2
@@ -422,19 +428,19 @@ def test_classes_come_after_the_rows_of_every_board(phase):
         scored(phase, right)
     order = asked(phase)
     other = asked(factories.make_phase())
-    take_job(order.job_id)
+    claim_and_do_job_by_id(order.job_id)
     assert Comparison.objects.count() == 1
     job = Job.all_kinds.get(pk=order.job_id)
     assert (job.state, job.priority) == ("queued", Job.Priority.CLASSES)
     assert engine.claim_next_job("host:1:2", "host:1:").pk == other.job_id
-    board_orders.queue_comparison(phase.pk, "corrected")
+    board_orders.queue_board_comparison(phase.pk, "corrected")
     job.refresh_from_db()
     assert job.priority == Job.Priority.COMPARISON
 
 
 def test_matrices_that_cannot_be_read_leave_their_rank_open_and_end_nothing(phase):
     runs = [scored(phase, right) for right in (10, 9, 0)]
-    storage.statistics.delete(runs[1].evaluations.get().statistics)
+    storage.statistics_file_storage.delete(runs[1].evaluations.get().statistics)
     compare(phase)
     assert Comparison.objects.count() == 1
     assert not compute_board(phase, VISITOR).is_compared
@@ -460,7 +466,7 @@ def test_a_storage_that_is_away_puts_a_board_off_and_leaves_nothing_open(
     assert (
         order.version,
         order.job.state,
-        board_orders.queue_outdated_comparisons(),
+        board_orders.queue_outdated_board_comparisons(),
     ) == (
         0,
         "waiting",
@@ -468,7 +474,7 @@ def test_a_storage_that_is_away_puts_a_board_off_and_leaves_nothing_open(
     )
     assert (
         sweep_jobs(
-            database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
+            fetch_database_time() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
         ).resumed
         == 1
     )
@@ -487,7 +493,7 @@ def test_a_worker_that_compares_is_not_stuck(
     monkeypatch.setattr("tasks.jobs.queue_choice.time.monotonic", lambda: now[0])
     watchdog = WorkerGroupWatchdog("host:1:", workers=1)
     watchdog.is_stuck()
-    now[0] += START_GRACE_SECONDS + settings.LEASE_SECONDS + 1
+    now[0] += WORKER_START_GRACE_SECONDS + settings.LEASE_SECONDS + 1
     assert watchdog.is_stuck() is not is_comparing
 
 
@@ -534,14 +540,14 @@ def test_where_there_are_many_units_fewer_are_compared_at_a_time_and_alike(
     [(4, 10_000), (20_000, 10_000), (50_000, 4_000), (10**6, 1_000)],
 )
 def test_the_more_units_the_fewer_trials_and_never_too_few(units, trials):
-    assert trials_for(units) == trials
+    assert choose_number_of_exchanges(units) == trials
 
 
 def test_a_board_that_grows_tries_its_clearest_pairs_again_so_that_they_stay_significant(
     monkeypatch,
 ):
     """More rows are a stricter correction, for which the first number of trials may be too few."""
-    for name in ("TRIALS", "MIN_TRIALS"):
+    for name in ("DEFAULT_EXCHANGES", "MIN_EXCHANGES"):
         monkeypatch.setattr(f"scoring.stats.significance.{name}", 40)
     topics = tuple(f"D01-{number:04d}" for number in range(1, 25))
     phase = compared.make_phase(topics=topics)

@@ -6,7 +6,12 @@ import pytest
 from scipy.stats import spearmanr
 
 from scoring.papers.cells import papers
-from scoring.stats.finding import OPEN, TRENDS, Conclusion, ranking
+from scoring.stats.finding import (
+    TREND_FORMS,
+    UNDECIDABLE_FORM,
+    PaperConclusion,
+    correlate_rankings,
+)
 
 #: What the figures of its own table do not bear out, by paper.
 FAILING = {
@@ -79,7 +84,7 @@ def test_claims_fail_where_the_printed_figures_are_not_as_they_say(name):
     } == FAILING[name]
     for conclusion, found in told.values():
         assert conclusion.sentence.endswith(".")
-        assert found.units or (conclusion.form == OPEN and conclusion.why)
+        assert found.units or (conclusion.form == UNDECIDABLE_FORM and conclusion.why)
 
 
 @pytest.mark.parametrize("name", LISTED)
@@ -92,19 +97,23 @@ def test_a_claim_that_was_read_from_a_table_is_as_its_table_prints_it(name):
     }
     assert (len(told), len(read)) == LISTED[name]
     for key, (conclusion, found) in read.items():
-        assert conclusion.form == OPEN or conclusion.is_so(found), key
+        assert conclusion.form == UNDECIDABLE_FORM or conclusion.agrees_with_outcome(
+            found
+        ), key
 
 
 @pytest.mark.parametrize("name", LISTED)
 def test_an_average_is_no_case_beside_the_rows_that_it_averages(name):
     [paper] = papers([name])
     for table, conclusion in paper.conclusions:
-        if conclusion.form in (OPEN, *TRENDS):
+        if conclusion.form in (UNDECIDABLE_FORM, *TREND_FORMS):
             assert not SUMS & set(conclusion.order)
             continue
         figures = [
             fields
-            for sides in conclusion.sides(paper.printed(table, conclusion))
+            for sides in conclusion.group_compared_figures(
+                paper.printed(table, conclusion)
+            )
             for side in sides
             for fields, _ in side
         ]
@@ -119,10 +128,10 @@ def _has_sums_only(figures: list) -> bool:
 def test_a_claim_that_was_read_from_a_table_is_no_failing_claim_of_the_paper():
     figures = [({"of": "a"}, 0.1), ({"of": "b"}, 0.2)]
     sides = {"by": [], "more": {"of": ["a"]}, "less": {"of": ["b"]}}
-    stated = Conclusion(name="a is above b", **sides)
-    read = Conclusion(name="a is above b", from_table=True, **sides)
+    stated = PaperConclusion(name="a is above b", **sides)
+    read = PaperConclusion(name="a is above b", from_table=True, **sides)
     assert stated.finding(figures) == read.finding(figures)
-    assert stated.is_so(stated.finding(figures)) is False
+    assert stated.agrees_with_outcome(stated.finding(figures)) is False
     assert (
         stated.fails(stated.finding(figures)),
         read.fails(read.finding(figures)),
@@ -153,35 +162,35 @@ def test_a_trend_is_told_by_its_direction():
     ]
     assert found.units == 10
     assert conclusion.holds(found) is True
-    rising = Conclusion(
+    rising = PaperConclusion(
         name="x", form="rises", along="n", order=["1", "2", "3", "4", "5"]
     )
     figures = [({"n": str(n)}, -float(n)) for n in range(1, 6)]
     assert rising.holds(rising.finding(figures)) is False
-    assert rising.is_so(rising.finding(figures)) is False
-    assert rising.is_so(rising.finding(figures[:4])) is None
+    assert rising.agrees_with_outcome(rising.finding(figures)) is False
+    assert rising.agrees_with_outcome(rising.finding(figures[:4])) is None
 
 
 def test_the_exact_p_is_the_share_of_all_orders():
     """Of five: the coefficient is .8, as far from 0 as those of 16 of the 120 orders (Zar 1972: p .133)."""
-    found = ranking((1, 2, 3, 4, 5), (2, 1, 4, 3, 5))
+    found = correlate_rankings((1, 2, 3, 4, 5), (2, 1, 4, 3, 5))
     assert (found.coefficient, found.p) == pytest.approx((0.8, 16 / 120))
-    assert ranking(range(6), range(6)).p == pytest.approx(2 / 720)
+    assert correlate_rankings(range(6), range(6)).p == pytest.approx(2 / 720)
 
 
 def test_equal_values_share_their_rank_and_too_few_pairs_tell_nothing():
     first, second = (1, 2, 2, 4, 6, 5), (3, 3, 1, 5, 6, 4)
-    found = ranking(first, second)
+    found = correlate_rankings(first, second)
     assert found.coefficient == pytest.approx(spearmanr(first, second).statistic)
     assert 0 < found.p < 1
-    assert math.isnan(ranking((1, 2, 3, 4), (1, 2, 3, 4)).p)
-    assert math.isnan(ranking((1, 1, 1, 1, 1), (1, 2, 3, 4, 5)).p)
+    assert math.isnan(correlate_rankings((1, 2, 3, 4), (1, 2, 3, 4)).p)
+    assert math.isnan(correlate_rankings((1, 1, 1, 1, 1), (1, 2, 3, 4, 5)).p)
 
 
 def test_the_p_of_more_than_eight_pairs_is_that_of_another_library():
     first, second = list(range(10)), [3, 1, 2, 6, 4, 5, 9, 8, 7, 10]
     expected = spearmanr(first, second)
-    found = ranking(first, second)
+    found = correlate_rankings(first, second)
     assert not found.is_exact
     assert (found.coefficient, found.p) == pytest.approx(
         (expected.statistic, expected.pvalue)

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from scoring.stats.confusion import Confusion, joined
-from scoring.stats.jackknife import NoInterval, value_interval
+from scoring.stats.confusion import ConfusionMatrices, sum_confusion_matrices
+from scoring.stats.jackknife import NoIntervalReason, compute_jackknife_interval
 
 YES_NO = ("yes", "no")
 
 
-def confusion(*topics: list[list[int]], labels=YES_NO) -> Confusion:
-    return Confusion(
+def confusion(*topics: list[list[int]], labels=YES_NO) -> ConfusionMatrices:
+    return ConfusionMatrices(
         labels=labels,
         by_topic={number: np.array(counts) for number, counts in enumerate(topics)},
     )
@@ -57,16 +57,21 @@ def test_the_interval_of_kappa_leaves_out_one_topic_at_a_time():
     value = cohen_kappa_score(*listed(found.counts))
     assert found.kappa == pytest.approx(value)
     low, high = found.kappa_interval
-    assert (low, high) == pytest.approx(value_interval(value, without, (-1.0, 1.0)))
+    assert (low, high) == pytest.approx(
+        compute_jackknife_interval(value, without, (-1.0, 1.0))
+    )
     assert low < value < high
 
 
 @pytest.mark.parametrize(
     ("topics", "reason"),
     [
-        ([[[4, 1], [1, 4]]] * 2, NoInterval.FEW_UNITS),
+        ([[[4, 1], [1, 4]]] * 2, NoIntervalReason.FEW_UNITS),
         # People and judge agree on “yes” in four topics.
-        ([[[1, 0], [0, 2]]] * 4 + [[[0, 1], [1, 2]]] * 4, NoInterval.FEW_OF_A_CLASS),
+        (
+            [[[1, 0], [0, 2]]] * 4 + [[[0, 1], [1, 2]]] * 4,
+            NoIntervalReason.FEW_OF_A_CLASS,
+        ),
     ],
 )
 def test_too_few_topics_give_the_reason_in_place_of_an_interval(topics, reason):
@@ -87,16 +92,16 @@ def test_no_judgements_have_no_numbers():
     assert (found.judgements, found.same) == (0, 0)
     assert math.isnan(found.kappa)
     assert found.sensitivity("yes") is found.specificity("yes") is None
-    assert found.kappa_interval == NoInterval.FEW_UNITS
+    assert found.kappa_interval == NoIntervalReason.FEW_UNITS
 
 
 def test_systems_are_joined_by_topic():
     first = confusion([[1, 0], [0, 1]], [[2, 0], [0, 0]])
-    second = Confusion(
+    second = ConfusionMatrices(
         labels=YES_NO,
         by_topic={1: np.array([[0, 3], [0, 0]]), 2: np.array([[0, 0], [4, 0]])},
     )
-    found = joined([first, second])
+    found = sum_confusion_matrices([first, second])
     assert {topic: counts.tolist() for topic, counts in found.by_topic.items()} == {
         0: [[1, 0], [0, 1]],
         1: [[2, 3], [0, 0]],

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from scoring.__main__ import main
-from scoring.metrics.base import value_of
+from scoring.metrics.base import compute_metric_value
 from scoring.metrics.entailed import Consistency
 from tests.scoring.offline import score
 from tests.tasks.types.instances import write_gold, write_run
@@ -96,4 +96,4 @@ def test_answers_without_gold_count_nothing():
         options={"entailment": "word-overlap"},
     )
     stats = metric.instance_stats([None], [None])
-    assert str(value_of(metric, stats, [0])) == "nan"
+    assert str(compute_metric_value(metric, stats, [0])) == "nan"

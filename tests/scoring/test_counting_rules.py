@@ -405,13 +405,15 @@ def test_each_rule_counts_the_runs_of_the_table(case):
     make_runs(phase, case.runs)
     Registration.objects.filter(team__slug="refused").update(is_approved=False)
     by_rule = {}
-    for rule in Phase.Counting.values:
+    for rule in Phase.CountedRunsRule.values:
         phase.counting = rule
         by_rule[rule] = counting(phase)
-    assert by_rule == {rule: getattr(case, rule) for rule in Phase.Counting.values}
+    assert by_rule == {
+        rule: getattr(case, rule) for rule in Phase.CountedRunsRule.values
+    }
 
 
-@pytest.mark.parametrize("rule", Phase.Counting.values)
+@pytest.mark.parametrize("rule", Phase.CountedRunsRule.values)
 def test_a_run_that_was_scored_with_several_options_counts_once(rule):
     phase = boards.make_phase(counting=rule)
     make_runs(phase, {"a1": LOW | SELECTED, "base1": {}})
@@ -421,7 +423,7 @@ def test_a_run_that_was_scored_with_several_options_counts_once(rule):
     assert counting(phase) == "a1 base1"
 
 
-@pytest.mark.parametrize("rule", Phase.Counting.values)
+@pytest.mark.parametrize("rule", Phase.CountedRunsRule.values)
 def test_a_board_counts_neither_runs_of_other_phases_nor_scores_by_other_rules_or_gold(
     rule,
 ):
@@ -440,7 +442,7 @@ def test_a_board_counts_neither_runs_of_other_phases_nor_scores_by_other_rules_o
     assert counting(phase) == ""
 
 
-@pytest.mark.parametrize("rule", Phase.Counting.values)
+@pytest.mark.parametrize("rule", Phase.CountedRunsRule.values)
 def test_only_the_given_entries_count(rule):
     phase = boards.make_phase(counting=rule)
     make_runs(phase, {"a1": SELECTED, "b1": SELECTED})

@@ -7,13 +7,13 @@ from scoring.metrics.aliice import AliiceDeviation
 from scoring.metrics.answers import LengthDeviation
 from scoring.metrics.ranking import Perplexity
 from scoring.metrics.references import Length
-from scoring.stats.jackknife import NoInterval, intervals_or_reasons
+from scoring.stats.jackknife import NoIntervalReason, compute_intervals_or_reasons
 from tasks.types import task_type
 
 
 @pytest.fixture
 def options():
-    return task_type("positional-citations").checked_options({})
+    return task_type("positional-citations").validate_options({})
 
 
 @pytest.mark.parametrize("words", [[3, 3, 3], [1, 2], [5], [2, 9, 4, 4, 30]])
@@ -37,9 +37,13 @@ def test_the_deviation_of_responses_is_carried_by_those_that_count(options):
     assert metric.aggregate(rows.sum(axis=0)) == pytest.approx(
         metric.scale * np.std(values)
     )
-    with_others, alone = intervals_or_reasons([(metric, rows), (metric, carrying)])
+    with_others, alone = compute_intervals_or_reasons(
+        [(metric, rows), (metric, carrying)]
+    )
     assert with_others == pytest.approx(alone)
-    assert intervals_or_reasons([(metric, rows[3:])]) == [NoInterval.FEW_UNITS]
+    assert compute_intervals_or_reasons([(metric, rows[3:])]) == [
+        NoIntervalReason.FEW_UNITS
+    ]
     assert np.isnan(metric.aggregate(np.zeros(4)))
 
 
@@ -53,5 +57,7 @@ def test_a_text_without_gold_has_no_part_in_the_mean_length():
 def test_a_perplexity_that_no_run_has_gives_no_interval_and_no_warning():
     logs = [-0.5, -0.1, -0.2, -0.4, -0.9]
     rows = np.column_stack([logs, np.zeros(5), np.ones(5)])
-    [found] = intervals_or_reasons([(Perplexity("perplexity", "citeboard"), rows)])
-    assert isinstance(found, NoInterval)
+    [found] = compute_intervals_or_reasons(
+        [(Perplexity("perplexity", "citeboard"), rows)]
+    )
+    assert isinstance(found, NoIntervalReason)

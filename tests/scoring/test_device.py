@@ -4,13 +4,13 @@ import pytest
 
 from scoring.metrics.entailment import _load_tokenizer_and_model
 from scoring.metrics.local_models import (
-    BATCH_TOKENS,
-    GPU_BATCH_TOKENS,
-    VARIABLE,
-    Encoder,
-    chosen_device,
+    DEVICE_VARIABLE,
+    MAX_CPU_BATCH_TOKENS,
+    MAX_GPU_BATCH_TOKENS,
+    TruncatedEncoder,
+    choose_device,
 )
-from tasks.types.problems import Unavailable
+from tasks.types.problems import SoftwareUnavailable
 from tests.scoring.tinymodel import make_model
 
 
@@ -55,18 +55,19 @@ def model(tmp_path):
 def test_what_is_asked_for_counts_and_else_what_there_is(
     monkeypatch, variable, asked, has_gpu, device
 ):
-    monkeypatch.setenv(VARIABLE, variable)
+    monkeypatch.setenv(DEVICE_VARIABLE, variable)
     monkeypatch.setattr("torch.cuda.is_available", lambda: has_gpu)
-    assert chosen_device(asked) == device
+    assert choose_device(asked) == device
 
 
 def test_a_gpu_that_is_not_there_is_missed_by_name(monkeypatch):
     monkeypatch.setattr("torch.cuda.is_available", lambda: False)
-    monkeypatch.setenv(VARIABLE, "cuda")
+    monkeypatch.setenv(DEVICE_VARIABLE, "cuda")
     with pytest.raises(
-        Unavailable, match="the device cuda was asked for, and torch finds no GPU"
+        SoftwareUnavailable,
+        match="the device cuda was asked for, and torch finds no GPU",
     ):
-        chosen_device()
+        choose_device()
 
 
 def test_bertscore_sends_model_and_texts_there_in_larger_batches(gpu, tmp_path):
@@ -82,13 +83,13 @@ def test_bertscore_sends_model_and_texts_there_in_larger_batches(gpu, tmp_path):
         intermediate_size=8,
     )
     BertModel(config).save_pretrained(tmp_path)
-    encoder = Encoder(str(tmp_path), 1)
+    encoder = TruncatedEncoder(str(tmp_path), 1)
     assert encoder.device == "cuda"
     gpu.clear()
-    texts = ["word " * 20] * (BATCH_TOKENS // 20)
-    assert len(encoder.embed(texts)) == len(texts)
+    texts = ["word " * 20] * (MAX_CPU_BATCH_TOKENS // 20)
+    assert len(encoder.embed_texts(texts)) == len(texts)
     assert gpu.count(("Tensor", "cuda")) == 2, "ids and mask of a single batch"
-    assert GPU_BATCH_TOKENS > BATCH_TOKENS
+    assert MAX_GPU_BATCH_TOKENS > MAX_CPU_BATCH_TOKENS
 
 
 def test_a_model_that_decides_entailment_goes_there(gpu, model):

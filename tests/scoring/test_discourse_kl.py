@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import main
-from scoring.metrics.discourse import divergence, macro_average, published_divergence
+from scoring.metrics.discourse import (
+    compute_kl_divergence,
+    compute_macro_average,
+    compute_published_divergence,
+)
 from tests.scoring import offline
 from tests.scoring.discourse import intents, write_gold, write_run
 
@@ -44,7 +48,7 @@ def test_divergences_equal_the_golden_ones(shared):
     golden = json.loads((folder / "kl_corwa.json").read_text())
     for each in golden["kl"]:
         p, q = (np.array(golden["distributions"][each[side]]) for side in "pq")
-        found = float(divergence(p, q))
+        found = float(compute_kl_divergence(p, q))
         assert found == pytest.approx(float(rel_entr(p, q).sum()), rel=1e-12)
         if each["kl_p_q"] == "inf":
             assert math.isinf(found)
@@ -55,8 +59,8 @@ def test_divergences_equal_the_golden_ones(shared):
 
 def test_the_macro_average_counts_an_empty_data_set_as_zeros():
     counts = np.array([[2.0, 2.0], [0.0, 0.0]])
-    assert macro_average(counts).tolist() == [0.25, 0.25]
-    assert np.isnan(macro_average(np.zeros((2, 2)))).all()
+    assert compute_macro_average(counts).tolist() == [0.25, 0.25]
+    assert np.isnan(compute_macro_average(np.zeros((2, 2)))).all()
 
 
 def test_the_published_form_sets_the_macro_average_against_each_gold():
@@ -64,7 +68,7 @@ def test_the_published_form_sets_the_macro_average_against_each_gold():
         np.array([[3.0, 1.0], [1.0, 3.0]]),
         np.array([[1.0, 1.0], [1.0, 3.0]]),
     )
-    found = published_divergence(system, gold)
+    found = compute_published_divergence(system, gold)
     assert found.tolist() == pytest.approx(
         [0.0, kl((0.5, 0.5), (0.25, 0.75))], rel=1e-12
     )

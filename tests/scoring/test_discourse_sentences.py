@@ -5,13 +5,13 @@ import json
 import pytest
 
 from scoring.metrics.discourse import (
-    Labelling,
-    by_punkt,
-    by_rules,
-    by_sentencizer,
-    counted_sentences,
-    glued,
-    tokens,
+    LabellingScheme,
+    count_tokens,
+    join_after_abbreviations,
+    split_by_punkt,
+    split_by_rules,
+    split_by_sentencizer,
+    split_into_counted_sentences,
 )
 
 
@@ -34,10 +34,10 @@ def test_the_sentencizer_gives_the_lists_of_the_step_for_intents(golden, targets
     assert len(lists) == 25
     for entries in lists:
         text = targets[entries["id"]]
-        assert by_sentencizer(text) == entries["all"]
-        assert counted_sentences(text, "sentencizer") == entries["kept"]
+        assert split_by_sentencizer(text) == entries["all"]
+        assert split_into_counted_sentences(text, "sentencizer") == entries["kept"]
         assert (
-            counted_sentences(text, "sentencizer", marked_only=True)
+            split_into_counted_sentences(text, "sentencizer", marked_only=True)
             == entries["kept_with_citation"]
         )
 
@@ -46,9 +46,9 @@ def test_every_golden_sentence_is_dropped_or_kept_by_its_tokens_as_in_the_origin
     golden,
 ):
     for each in golden["intent"]:
-        assert [sentence for sentence in each["all"] if tokens(sentence) > 5] == each[
-            "kept"
-        ]
+        assert [
+            sentence for sentence in each["all"] if count_tokens(sentence) > 5
+        ] == each["kept"]
 
 
 def test_our_rules_agree_with_punkt_on_nearly_every_sentence_of_the_step_for_corwa(
@@ -58,20 +58,20 @@ def test_our_rules_agree_with_punkt_on_nearly_every_sentence_of_the_step_for_cor
     differing = {
         each["id"]
         for each in golden["corwa"]
-        if _ascii(by_rules(targets[each["id"]])) != each["sentences"]
+        if _ascii(split_by_rules(targets[each["id"]])) != each["sentences"]
     }
     assert differing == {"lu-08", "lu-38"}
     wanted = [sentence for each in golden["corwa"] for sentence in each["sentences"]]
     found = {
         sentence
         for each in golden["corwa"]
-        for sentence in _ascii(by_rules(targets[each["id"]]))
+        for sentence in _ascii(split_by_rules(targets[each["id"]]))
     }
     assert (len(wanted), sum(sentence in found for sentence in wanted)) == (114, 109)
 
 
 def test_punkt_gives_every_list_of_the_step_for_corwa(golden, targets):
-    assert [by_punkt(targets[own["id"]]) for own in golden["corwa"]] == [
+    assert [split_by_punkt(targets[own["id"]]) for own in golden["corwa"]] == [
         own["sentences"] for own in golden["corwa"]
     ]
     assert len(golden["corwa"]) == 25
@@ -84,9 +84,9 @@ def test_punkt_gives_every_list_of_the_step_for_corwa(golden, targets):
 def test_corwa_is_split_by_punkt_under_the_official_rules_alone(
     is_official, scheme, splitter
 ):
-    assert Labelling(scheme, {}, is_official).splitter == splitter
+    assert LabellingScheme(scheme, {}, is_official).splitter_option == splitter
     chosen = {"discourse_sentences": "sentencizer"}
-    assert Labelling(scheme, chosen, is_official).splitter == "sentencizer"
+    assert LabellingScheme(scheme, chosen, is_official).splitter_option == "sentencizer"
 
 
 def _ascii(sentences: list[str]) -> list[str]:
@@ -94,7 +94,7 @@ def _ascii(sentences: list[str]) -> list[str]:
 
 
 def test_pieces_that_end_in_an_abbreviation_are_glued_to_the_next():
-    assert glued(
+    assert join_after_abbreviations(
         ["As in Lee et al.", "[0] it works.", "Tools, e.g.", "parsers, help."]
     ) == [
         "As in Lee et al. [0] it works.",
@@ -103,20 +103,20 @@ def test_pieces_that_end_in_an_abbreviation_are_glued_to_the_next():
 
 
 def test_sentences_of_five_tokens_or_fewer_are_dropped():
-    assert counted_sentences("We use it here. We use all of it here.", "rules") == [
-        "We use all of it here."
-    ]
+    assert split_into_counted_sentences(
+        "We use it here. We use all of it here.", "rules"
+    ) == ["We use all of it here."]
 
 
 def test_only_a_mark_of_one_digit_is_one_to_the_original():
     text = "The parser of [10] is used for all. The parser of [1] is used for all."
-    assert counted_sentences(text, "rules", marked_only=True) == [
+    assert split_into_counted_sentences(text, "rules", marked_only=True) == [
         "The parser of [1] is used for all."
     ]
 
 
 def test_an_abbreviation_that_seldom_ends_a_sentence_does_so_before_a_capital_alone():
-    assert by_rules("We use trees, etc. The rest is left.") == [
+    assert split_by_rules("We use trees, etc. The rest is left.") == [
         "We use trees, etc.",
         "The rest is left.",
     ]
@@ -124,11 +124,11 @@ def test_an_abbreviation_that_seldom_ends_a_sentence_does_so_before_a_capital_al
         "We use trees, etc. (2 more are left).",
         "We use trees, etc. “2 more” are left.",
     ):
-        assert by_rules(text) == [text]
+        assert split_by_rules(text) == [text]
 
 
 def test_an_empty_text_has_no_sentences():
-    assert counted_sentences(" \n", "rules") == []
+    assert split_into_counted_sentences(" \n", "rules") == []
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_long_runs_of_a_sign_end_sentences_where_spacy_alone_ends_them(run):
     plain.add_pipe("sentencizer")
     text = f"One is here. {run} Two follows {run} and goes on! Three."
     pieces = [found.text for found in plain(text).sents]
-    assert "".join(by_sentencizer(text)) == "".join(pieces)
-    assert len(by_sentencizer(text)) == 1 + sum(
+    assert "".join(split_by_sentencizer(text)) == "".join(pieces)
+    assert len(split_by_sentencizer(text)) == 1 + sum(
         piece.endswith(".") for piece in pieces[:-1]
     )

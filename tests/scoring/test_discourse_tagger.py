@@ -8,21 +8,25 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import main
-from scoring.metrics.discourse import BLOCKS, SHIPPED, Tagger
+from scoring.metrics.discourse import (
+    BUNDLED_TAGGER_FOLDERS,
+    VECTORIZER_SETTINGS_BY_BLOCK,
+    SentenceTagger,
+)
 from scoring.tools.training import (
     LabelledSentence,
-    Settings,
+    TrainingSettings,
     compute_accuracy_and_f1,
     evaluate_tagger,
-    read_labelled,
+    read_labelled_sentences,
     split_off_test_sentences,
     train_sentence_tagger,
 )
-from tasks.types.problems import Unavailable
+from tasks.types.problems import SoftwareUnavailable
 from tests.scoring import offline
 from tests.scoring.discourse import intents, write_gold, write_lines, write_run
 
-ACL_ARC = SHIPPED["acl-arc"]
+ACL_ARC = BUNDLED_TAGGER_FOLDERS["acl-arc"]
 LABELLED = [
     (f"We use the {noun} of {name} for all of our {number} texts.", "Uses")
     if number % 2
@@ -62,7 +66,10 @@ def trained_by_scikit_learn(texts, labels):
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
 
-    blocks = [TfidfVectorizer(min_df=2, **own) for own in BLOCKS.values()]
+    blocks = [
+        TfidfVectorizer(min_df=2, **own)
+        for own in VECTORIZER_SETTINGS_BY_BLOCK.values()
+    ]
     model = LogisticRegression(C=5.0, class_weight="balanced", max_iter=2000)
     model.fit(
         hstack([block.fit_transform(texts) for block in blocks], format="csr"), labels
@@ -82,7 +89,7 @@ def test_a_kept_tagger_gives_the_tags_of_the_model_it_was_made_of(folder):
         "Ünïcode \t only",
     ]
     expected = trained_by_scikit_learn(texts, labels)(asked)
-    assert Tagger.load(folder).tag(asked) == list(expected)
+    assert SentenceTagger.load(folder).tag(asked) == list(expected)
 
 
 @pytest.mark.proof
@@ -104,14 +111,14 @@ def test_a_tagger_of_the_intents_gives_scikit_learn_s_tags_on_every_test_sentenc
     assert main(["train-tagger", *arguments]) == 0
     manifest = json.loads(capsys.readouterr().out)
     trained, tested = (
-        read_labelled(own / "train.jsonl"),
-        read_labelled(own / "dev.jsonl"),
+        read_labelled_sentences(own / "train.jsonl"),
+        read_labelled_sentences(own / "dev.jsonl"),
     )
     texts, gold = [each.text for each in tested], [each.label for each in tested]
     tags = trained_by_scikit_learn(
         [each.text for each in trained], [each.label for each in trained]
     )(texts)
-    assert Tagger.load(out).tag(texts) == list(tags)
+    assert SentenceTagger.load(out).tag(texts) == list(tags)
     told = manifest["evaluation"]
     assert told["test"]["macro_f1"] == pytest.approx(
         f1_score(gold, tags, average="macro"), rel=1e-12
@@ -123,7 +130,7 @@ def test_a_tagger_of_the_intents_gives_scikit_learn_s_tags_on_every_test_sentenc
 
 
 def test_the_tagger_that_comes_with_the_program_holds_words_and_no_sentence():
-    tagger = Tagger.load(ACL_ARC)
+    tagger = SentenceTagger.load(ACL_ARC)
     assert max(len(term.split()) for term in tagger.terms["words"]) == 2
     assert max(map(len, tagger.terms["characters"])) == 5
     manifest = json.loads((ACL_ARC / "manifest.json").read_text())
@@ -141,9 +148,11 @@ def test_the_tagger_that_comes_with_the_program_holds_words_and_no_sentence():
 @pytest.mark.shared
 def test_the_tagger_that_comes_with_the_program_reaches_the_stated_scores(shared):
     own = shared / "acl_arc_intents"
-    trained = read_labelled(own / "train.jsonl")
+    trained = read_labelled_sentences(own / "train.jsonl")
     told = evaluate_tagger(
-        Tagger.load(ACL_ARC), trained, read_labelled(own / "dev.jsonl")
+        SentenceTagger.load(ACL_ARC),
+        trained,
+        read_labelled_sentences(own / "dev.jsonl"),
     )
     manifest = json.loads((ACL_ARC / "manifest.json").read_text())
     assert told == {
@@ -157,11 +166,13 @@ def test_the_tagger_that_comes_with_the_program_reaches_the_stated_scores(shared
 @pytest.mark.proof
 def test_rounded_numbers_change_no_tag_of_a_known_sentence(shared):
     own = shared / "acl_arc_intents"
-    trained = read_labelled(own / "train.jsonl")
-    texts = [one.text for one in (*trained, *read_labelled(own / "dev.jsonl"))]
-    assert train_sentence_tagger(trained, Settings()).tag(texts) == Tagger.load(
-        ACL_ARC
-    ).tag(texts)
+    trained = read_labelled_sentences(own / "train.jsonl")
+    texts = [
+        one.text for one in (*trained, *read_labelled_sentences(own / "dev.jsonl"))
+    ]
+    assert train_sentence_tagger(trained, TrainingSettings()).tag(
+        texts
+    ) == SentenceTagger.load(ACL_ARC).tag(texts)
 
 
 def test_decimals_below_zero_are_refused(labelled, tmp_path, capsys):
@@ -169,7 +180,7 @@ def test_decimals_below_zero_are_refused(labelled, tmp_path, capsys):
     assert main([*words, "--decimals", "-1"]) == 2
     assert "--decimals -1: expected 0 or more" in capsys.readouterr().err
     assert main([*words, "--decimals", "1"]) == 0
-    weights = Tagger.load(tmp_path / "out").weights
+    weights = SentenceTagger.load(tmp_path / "out").weights
     assert np.array_equal(weights, weights.round(1))
 
 
@@ -177,7 +188,7 @@ def test_the_manifest_says_where_a_tagger_came_from_as_people_read_json(folder):
     text = (folder / "manifest.json").read_text()
     manifest = json.loads(text)
     assert text == json.dumps(manifest, ensure_ascii=False, indent=2) + "\n"
-    assert manifest["sha256"] == Tagger.load(folder).digest
+    assert manifest["sha256"] == SentenceTagger.load(folder).digest
     assert manifest["labels"] == ["CompareOrContrast", "Uses"]
     assert manifest["trained_on"]["sentences"] == len(LABELLED)
     assert manifest["trained_on"]["labels"] == dict(
@@ -188,7 +199,10 @@ def test_the_manifest_says_where_a_tagger_came_from_as_people_read_json(folder):
 
 def test_training_again_gives_the_same_digest(folder, labelled, tmp_path):
     assert main(["train-tagger", str(labelled), "--out", str(tmp_path / "again")]) == 0
-    assert Tagger.load(tmp_path / "again").digest == Tagger.load(folder).digest
+    assert (
+        SentenceTagger.load(tmp_path / "again").digest
+        == SentenceTagger.load(folder).digest
+    )
 
 
 def test_a_tenth_is_held_out_whatever_the_seed():
@@ -203,7 +217,7 @@ def test_a_tenth_is_held_out_whatever_the_seed():
 
 
 def test_figures_over_no_sentences_are_null(folder):
-    assert compute_accuracy_and_f1(Tagger.load(folder), [])["macro_f1"] is None
+    assert compute_accuracy_and_f1(SentenceTagger.load(folder), [])["macro_f1"] is None
 
 
 def test_lines_that_are_not_labelled_are_refused_by_number(tmp_path, capsys):
@@ -234,14 +248,14 @@ def test_a_changed_model_is_not_the_one_of_its_manifest(folder):
         arrays = {name: kept[name] for name in kept.files}
     arrays["weights"] = arrays["weights"] + 1
     np.savez_compressed(folder / "model.npz", **arrays)
-    with pytest.raises(Unavailable, match="the digests differ"):
-        Tagger.load(folder)
+    with pytest.raises(SoftwareUnavailable, match="the digests differ"):
+        SentenceTagger.load(folder)
 
 
 def test_a_pickled_model_is_not_unpickled(folder):
     np.savez(folder / "model.npz", weights=np.array([print], dtype=object))
-    with pytest.raises(Unavailable, match="cannot be read"):
-        Tagger.load(folder)
+    with pytest.raises(SoftwareUnavailable, match="cannot be read"):
+        SentenceTagger.load(folder)
 
 
 @pytest.mark.parametrize(
@@ -252,8 +266,8 @@ def test_arrays_that_do_not_fit_together_are_refused(folder, name):
         arrays = {each: kept[each] for each in kept.files}
     arrays[name] = arrays[name][..., :0]
     np.savez_compressed(folder / "model.npz", **arrays)
-    with pytest.raises(Unavailable, match="cannot be read"):
-        Tagger.load(folder)
+    with pytest.raises(SoftwareUnavailable, match="cannot be read"):
+        SentenceTagger.load(folder)
 
 
 def test_texts_without_labels_are_tagged_and_labels_of_their_own_win(
@@ -271,7 +285,7 @@ def test_texts_without_labels_are_tagged_and_labels_of_their_own_win(
     assert notes["texts_of_the_run_with_intent_labels_of_the_tagger"] == 1
     assert notes["texts_of_the_gold_with_intent_labels_of_the_tagger"] == 2
     assert (
-        f"|tagger:{Tagger.load(folder).digest[:12]}|"
+        f"|tagger:{SentenceTagger.load(folder).digest[:12]}|"
         in told["metrics"]["kl_intent"]["column"]
     )
     only = offline.score(

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import scoring.metrics
-from scoring.__main__ import parser
+from scoring.__main__ import build_argument_parser
 from scoring.metrics import Metric
-from scoring.metrics.references import OfReferences, _ShortAnswerMetric
+from scoring.metrics.references import BestReferenceMetric, _ShortAnswerMetric
 from tasks.types import task_types
-from tasks.types.references import referenced
+from tasks.types.references import import_referenced_object
 
 #: What no task type names, since they only hold what others share.
-BASES = {OfReferences, _ShortAnswerMetric}
+BASES = {BestReferenceMetric, _ShortAnswerMetric}
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def classes_named(page: str) -> set[type]:
     found, module = set(), ""
     for own, name in re.findall(r"`([a-z0-9_.]*):([A-Za-z][A-Za-z0-9]*)`", table):
         module = own or module
-        found.add(referenced(f"{module}:{name}"))
+        found.add(import_referenced_object(f"{module}:{name}"))
     return found
 
 
@@ -50,7 +50,9 @@ def test_the_page_names_every_metric_class_and_no_other(page):
 
 def flags() -> set[str]:
     """Of all commands of the offline scorer."""
-    [commands] = [action.choices for action in parser()._actions if action.choices]
+    [commands] = [
+        action.choices for action in build_argument_parser()._actions if action.choices
+    ]
     return {
         flag for command in commands.values() for flag in command._option_string_actions
     }

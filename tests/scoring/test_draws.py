@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from scoring.offline.parts import (
-    Part,
-    drawn_units,
-    opened_part,
-    public_units,
-    read_part,
+    SplitPart,
+    draw_units_by_nonce,
+    draw_units_by_seed,
+    parse_part,
+    parse_part_with_nonce,
 )
 from scoring.offline.scoring import read_split
 from tasks.types import OptionRefused, Pairs, TaskType, task_type
-from tasks.types.digests import draw_commitment
+from tasks.types.digests import compute_draw_commitment
 from tests.scoring.offline import refusals
 from tests.tasks.test_every_type import TYPES, sample, scored
 
@@ -27,7 +27,7 @@ def whole(kind: TaskType, gold: Path) -> Pairs:
     """All units of the gold, beside a run without answers."""
     split = read_split(kind, [gold], {})
     run, _problems = kind.read_run([], split.index, {})
-    return kind.pairs_of(split, run, kind.default_rules, {})
+    return kind.pairs_of(split, run, kind.default_rule_set, {})
 
 
 def with_swapped_answers(kind: TaskType, gold: Path, folder: Path) -> Path:
@@ -57,12 +57,12 @@ def test_the_draw_is_the_same_whatever_the_answers_are(name, tmp_path):
     gold = TASKS.parent / "field-tasks" / name / "gold" / "gold.jsonl"
     world = whole(kind, gold)
     other = whole(kind, with_swapped_answers(kind, gold, tmp_path))
-    assert public_units(kind, world, 30, 7) != public_units(kind, other, 30, 7), (
-        "a draw of an earlier release reveals answers"
-    )
+    assert draw_units_by_seed(kind, world, 30, 7) != draw_units_by_seed(
+        kind, other, 30, 7
+    ), "a draw of an earlier release reveals answers"
     for share in (10, 30, 50):
-        drawn = drawn_units(kind, world, share, NONCE)
-        assert drawn == drawn_units(kind, other, share, NONCE)
+        drawn = draw_units_by_nonce(kind, world, share, NONCE)
+        assert drawn == draw_units_by_nonce(kind, other, share, NONCE)
         assert abs(len(drawn) - len(world.units) * share / 100) <= 0.5
 
 
@@ -96,22 +96,26 @@ def units(classes) -> Pairs:
 def test_every_shown_class_has_its_share_in_the_public_part():
     kind = task_type("citation-resolution")
     classes = ["rare" if number < 20 else "frequent" for number in range(200)]
-    drawn = drawn_units(kind, units(classes), 30, NONCE)
+    drawn = draw_units_by_nonce(kind, units(classes), 30, NONCE)
     assert len(drawn) == 60
     assert sum(classes[int(unit[1:])] == "rare" for unit in drawn) == 6
 
 
 def test_the_draw_is_the_same_again_and_another_by_another_nonce():
     kind, pairs = task_type("citation-resolution"), units(["one"] * 50)
-    assert drawn_units(kind, pairs, 30, NONCE) == drawn_units(kind, pairs, 30, NONCE)
-    assert drawn_units(kind, pairs, 30, NONCE) != drawn_units(kind, pairs, 30, OTHER)
+    assert draw_units_by_nonce(kind, pairs, 30, NONCE) == draw_units_by_nonce(
+        kind, pairs, 30, NONCE
+    )
+    assert draw_units_by_nonce(kind, pairs, 30, NONCE) != draw_units_by_nonce(
+        kind, pairs, 30, OTHER
+    )
 
 
 def test_a_part_is_named_by_the_commitment_and_never_by_the_nonce(capsys):
     kind = task_type("citation-resolution")
     result = scored(capsys, kind, f"--part=public-50-{NONCE}")
-    part = f"public-50-c{draw_commitment(NONCE)[:12]}"
-    assert result["part"] == part == str(Part("public", 50, nonce=NONCE))
+    part = f"public-50-c{compute_draw_commitment(NONCE)[:12]}"
+    assert result["part"] == part == str(SplitPart("public", 50, nonce=NONCE))
     assert NONCE not in json.dumps(result)
     for metric in result["metrics"].values():
         assert f"|part:{part}|" in metric["column"]
@@ -130,15 +134,15 @@ def test_both_parts_are_all_of_the_split(capsys):
 
 def test_the_commitment_alone_draws_no_part(capsys):
     gold, run, _scores = sample(task_type("citation-resolution"))
-    part = str(Part("public", 50, nonce=NONCE))
+    part = str(SplitPart("public", 50, nonce=NONCE))
     [line] = refusals(capsys, "citation-resolution", gold, run, f"--part={part}")
     assert "write its nonce in the place of its commitment: public-50-NONCE" in line
 
 
 def test_a_part_is_opened_by_its_nonce_and_by_no_other():
-    part = Part("private", 30, nonce=NONCE)
-    assert opened_part(str(part), NONCE) == part
-    assert opened_part("private-30-7", "") == read_part("private-30-7")
+    part = SplitPart("private", 30, nonce=NONCE)
+    assert parse_part_with_nonce(str(part), NONCE) == part
+    assert parse_part_with_nonce("private-30-7", "") == parse_part("private-30-7")
     for nonce in (OTHER, ""):
         with pytest.raises(OptionRefused):
-            opened_part(str(part), nonce)
+            parse_part_with_nonce(str(part), nonce)

@@ -7,7 +7,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from scoring.offline import merkle
-from scoring.offline.ed25519 import ORDER, P, is_signed
+from scoring.offline.ed25519 import FIELD_PRIME, GROUP_ORDER, is_valid_signature
 
 #: RFC 8032, section 7.1, TEST 1024.
 LONG = (
@@ -88,12 +88,12 @@ VECTORS = {
 def test_the_vectors_of_the_rfc_hold_and_nothing_near_them(name):
     secret, public, message, signature = map(bytes.fromhex, VECTORS[name])
     assert Ed25519PrivateKey.from_private_bytes(secret).sign(message) == signature
-    assert is_signed(public, message, signature)
-    assert not is_signed(public, message + b"\0", signature)
+    assert is_valid_signature(public, message, signature)
+    assert not is_valid_signature(public, message + b"\0", signature)
     for place in (0, 31, 32, 63):
         changed = bytearray(signature)
         changed[place] ^= 1
-        assert not is_signed(public, message, bytes(changed))
+        assert not is_valid_signature(public, message, bytes(changed))
 
 
 def test_what_the_site_signs_is_signed_by_its_key_and_no_other():
@@ -102,7 +102,9 @@ def test_what_the_site_signs_is_signed_by_its_key_and_no_other():
         message = os.urandom(size * 37)
         signature = key.sign(message)
         holding = [
-            is_signed(other.public_key().public_bytes_raw(), message, signature)
+            is_valid_signature(
+                other.public_key().public_bytes_raw(), message, signature
+            )
             for other in keys
         ]
         assert holding == [other is key for other in keys]
@@ -111,33 +113,33 @@ def test_what_the_site_signs_is_signed_by_its_key_and_no_other():
 def test_a_signature_has_one_form():
     """A scalar beyond the order and a point with another encoding are refused (section 5.1.7)."""
     _, public, message, signature = map(bytes.fromhex, VECTORS["TEST 2"])
-    scalar = int.from_bytes(signature[32:], "little") + ORDER
-    assert not is_signed(
+    scalar = int.from_bytes(signature[32:], "little") + GROUP_ORDER
+    assert not is_valid_signature(
         public, message, signature[:32] + scalar.to_bytes(32, "little")
     )
     for encoding in (
-        (P + 1).to_bytes(32, "little"),
+        (FIELD_PRIME + 1).to_bytes(32, "little"),
         b"\xff" * 32,
         (1 | 1 << 255).to_bytes(32, "little"),
     ):
-        assert not is_signed(encoding, message, signature)
-        assert not is_signed(public, message, encoding + signature[32:])
+        assert not is_valid_signature(encoding, message, signature)
+        assert not is_valid_signature(public, message, encoding + signature[32:])
 
 
 @pytest.mark.parametrize("order", ["1", "2", "4"])
 def test_a_key_that_would_sign_everything_signs_nothing(order):
     points = {
         "1": (1).to_bytes(32, "little"),
-        "2": (P - 1).to_bytes(32, "little"),
+        "2": (FIELD_PRIME - 1).to_bytes(32, "little"),
         "4": bytes(32),
     }
-    assert not is_signed(points[order], b"anything", points["1"] + bytes(32))
+    assert not is_valid_signature(points[order], b"anything", points["1"] + bytes(32))
 
 
 def test_what_has_another_length_is_no_signature():
     _, public, message, signature = map(bytes.fromhex, VECTORS["TEST 1"])
-    assert not is_signed(public[:-1], message, signature)
-    assert not is_signed(public, message, signature + b"\0")
+    assert not is_valid_signature(public[:-1], message, signature)
+    assert not is_valid_signature(public, message, signature + b"\0")
 
 
 # RFC 9162, sections 2.1.1, 2.1.3.1 and 2.1.4.1, as they are written there.
@@ -186,8 +188,10 @@ def nodes():
         return {node: kept[node] for node in wanted}
 
     for index, leaf in enumerate(LEAVES):
-        kept.update(merkle.completed(index, merkle.leaf_hash(leaf), given))
-        assert merkle.root(index + 1, given) == tree_hash(LEAVES[: index + 1])
+        kept.update(
+            merkle.compute_completed_nodes(index, merkle.compute_leaf_hash(leaf), given)
+        )
+        assert merkle.compute_root(index + 1, given) == tree_hash(LEAVES[: index + 1])
     return given
 
 
@@ -206,24 +210,24 @@ def test_the_tree_of_the_rfc_s_eight_inputs_has_its_known_root():
     assert tree_hash([bytes.fromhex(one) for one in inputs]).hex() == (
         "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"
     )
-    assert tree_hash([]) == merkle.EMPTY
+    assert tree_hash([]) == merkle.EMPTY_TREE_ROOT
 
 
 def test_paths_are_those_of_the_rfc_and_lead_to_the_root_from_their_leaf_alone(nodes):
     for size in range(1, len(LEAVES) + 1):
         root = tree_hash(LEAVES[:size])
         for index in range(size):
-            way = merkle.inclusion_path(index, size, nodes)
+            way = merkle.build_inclusion_path(index, size, nodes)
             assert way == path(index, LEAVES[:size])
             places = [
                 other
                 for other in range(size + 2)
                 if merkle.is_included(
-                    merkle.leaf_hash(LEAVES[index]), other, size, way, root
+                    merkle.compute_leaf_hash(LEAVES[index]), other, size, way, root
                 )
             ]
             assert places == [index]
-            leaf = merkle.leaf_hash(LEAVES[index])
+            leaf = merkle.compute_leaf_hash(LEAVES[index])
             assert not merkle.is_included(leaf, index, size, [*way, root], root)
             assert not way or not merkle.is_included(leaf, index, size, way[:-1], root)
 
@@ -233,7 +237,7 @@ def test_a_log_continues_the_one_that_it_was_and_no_other(nodes):
         after = tree_hash(LEAVES[:second])
         for first in range(1, second + 1):
             way, before = (
-                merkle.consistency_path(first, second, nodes),
+                merkle.build_consistency_path(first, second, nodes),
                 tree_hash(LEAVES[:first]),
             )
             assert way == proof(first, LEAVES[:second])
@@ -242,5 +246,5 @@ def test_a_log_continues_the_one_that_it_was_and_no_other(nodes):
             assert not merkle.is_consistent(first, second, way, other, after)
             assert not merkle.is_consistent(first, second, way, before, other)
             assert not merkle.is_consistent(first, second, [*way, after], before, after)
-    assert merkle.is_consistent(0, 7, [], merkle.EMPTY, tree_hash(LEAVES[:7]))
+    assert merkle.is_consistent(0, 7, [], merkle.EMPTY_TREE_ROOT, tree_hash(LEAVES[:7]))
     assert not merkle.is_consistent(0, 7, [], bytes(32), tree_hash(LEAVES[:7]))

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from scoring.__main__ import main
-from scoring.stats.jackknife import score_bounds
+from scoring.stats.jackknife import compute_score_bounds
 from scoring.stats.people_and_labels import (
-    Judgements,
+    AnnotatorJudgements,
     agreement,
-    alpha,
-    cohen,
-    fleiss,
-    gwet,
+    compute_cohen_kappa,
+    compute_fleiss_kappa,
+    compute_gwet_ac1,
+    compute_krippendorff_alpha,
 )
 from tests.tasks.types.citations import write_gold, write_parses, write_run
 
@@ -42,7 +42,7 @@ def test_fleiss_kappa_is_that_of_the_textbook():
         [label for label, count in enumerate(row) for _ in range(count)]
         for row in FOURTEEN_RATERS
     ]
-    assert fleiss(items) == pytest.approx(0.20993, abs=1e-5)
+    assert compute_fleiss_kappa(items) == pytest.approx(0.20993, abs=1e-5)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -52,7 +52,7 @@ def test_cohens_kappa_is_that_of_scikit_learn(seed):
     draw = random.Random(seed)
     first = [draw.choice("abc") for _ in range(50)]
     second = [draw.choice((label, label, "a", "b")) for label in first]
-    assert cohen(first, second) == pytest.approx(
+    assert compute_cohen_kappa(first, second) == pytest.approx(
         cohen_kappa_score(first, second), rel=1e-12
     )
 
@@ -60,17 +60,17 @@ def test_cohens_kappa_is_that_of_scikit_learn(seed):
 def test_two_raters_who_share_their_habits_have_one_kappa():
     """Scott's pi; with equal marginals it is Cohen's kappa too."""
     first, second = [1, 1, 0, 0, 1, 0], [1, 0, 1, 0, 1, 0]
-    assert fleiss(list(zip(first, second, strict=True))) == pytest.approx(
-        cohen(first, second)
+    assert compute_fleiss_kappa(list(zip(first, second, strict=True))) == pytest.approx(
+        compute_cohen_kappa(first, second)
     )
 
 
 def test_where_chance_alone_agrees_there_is_no_kappa():
-    assert math.isnan(cohen([], []))
-    assert math.isnan(cohen([1, 1], [1, 1]))
-    assert math.isnan(fleiss([[1, 1], [1, 1]]))
-    assert math.isnan(fleiss([[1], [0]]))
-    assert cohen([1, 0], [0, 1]) == -1
+    assert math.isnan(compute_cohen_kappa([], []))
+    assert math.isnan(compute_cohen_kappa([1, 1], [1, 1]))
+    assert math.isnan(compute_fleiss_kappa([[1, 1], [1, 1]]))
+    assert math.isnan(compute_fleiss_kappa([[1], [0]]))
+    assert compute_cohen_kappa([1, 0], [0, 1]) == -1
 
 
 @pytest.fixture
@@ -138,7 +138,9 @@ def test_people_are_held_against_the_automatic_labels(capsys, words, tmp_path):
     )
     assert recall["cohen"] == {"A": 1.0, "B": 0.0, "C": 1.0}
     assert recall["cohen_mean"] == pytest.approx(2 / 3)
-    assert recall["fleiss"] == pytest.approx(fleiss([[1, 1, 1], [0, 1, 0]]))
+    assert recall["fleiss"] == pytest.approx(
+        compute_fleiss_kappa([[1, 1, 1], [0, 1, 0]])
+    )
     assert precision["cohen"] == {"A": 1.0, "B": 0.0, "C": -1.0}
     assert precision["automatic"] == 50
     assert found["utility"]["people"] == pytest.approx(10 / 3)
@@ -148,7 +150,7 @@ def test_people_are_held_against_the_automatic_labels(capsys, words, tmp_path):
 
 
 def test_a_mean_of_ratings_has_the_interval_of_its_responses():
-    judged = Judgements()
+    judged = AnnotatorJudgements()
     given = [(4, 4), (2, 4), (5,), (1, 2)]
     for name, ratings in enumerate(given):
         judged.answers["utility"][f"q{name}",] = dict(zip("AB", ratings, strict=False))
@@ -156,7 +158,7 @@ def test_a_mean_of_ratings_has_the_interval_of_its_responses():
     means = [4, 3, 5, 1.5]
     assert (found["items"], found["ratings"], found["people"]) == (4, 7, 13.5 / 4)
     error = (sum((each - 13.5 / 4) ** 2 for each in means) / 3 / 4) ** 0.5
-    low, high = score_bounds(13.5 / 4, np.array(error), 4, (1, 5))
+    low, high = compute_score_bounds(13.5 / 4, np.array(error), 4, (1, 5))
     assert (found["low"], found["high"]) == (
         pytest.approx(float(low)),
         pytest.approx(float(high)),
@@ -317,15 +319,15 @@ AC1 = (
 
 @pytest.mark.parametrize(("items", "count", "expected"), AC1)
 def test_ac1_is_that_of_irrcac(items, count, expected):
-    assert gwet(items, range(count)) == pytest.approx(expected, abs=1e-11)
+    assert compute_gwet_ac1(items, range(count)) == pytest.approx(expected, abs=1e-11)
 
 
 def test_ac1_needs_two_ratings_of_some_item_and_labels_that_were_offered():
-    assert math.isnan(gwet([], (0, 1)))
-    assert math.isnan(gwet([[0], [1]], (0, 1)))
+    assert math.isnan(compute_gwet_ac1([], (0, 1)))
+    assert math.isnan(compute_gwet_ac1([[0], [1]], (0, 1)))
     for items, labels in (([[0, 2]], (0, 1)), ([[0, 0]], (0,))):
         with pytest.raises(ValueError, match="beside the labels"):
-            gwet(items, labels)
+            compute_gwet_ac1(items, labels)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +337,7 @@ def test_ac1_needs_two_ratings_of_some_item_and_labels_that_were_offered():
 def test_nominal_kappas_need_each_label_agreed_on_in_five_responses(
     agreed, split, is_carried
 ):
-    judged = Judgements()
+    judged = AnnotatorJudgements()
     answers = [(1, 1)] * agreed + [(1, 0)] * split + [(0, 0)] * 20
     for number, pair in enumerate(answers):
         both = dict(zip("AB", pair, strict=True))
@@ -352,7 +354,7 @@ def test_nominal_kappas_need_each_label_agreed_on_in_five_responses(
 
 
 def test_kappas_and_alphas_have_intervals_over_responses():
-    judged = Judgements()
+    judged = AnnotatorJudgements()
     rng = np.random.default_rng(8)
     for number in range(30):
         own = int(rng.random() < 0.5)
@@ -369,8 +371,11 @@ def test_kappas_and_alphas_have_intervals_over_responses():
     assert low < found["cohen"]["B"] < high
     alphas = [list(answers.values()) for answers in judged.answers["recall"].values()]
     left_out = [
-        alpha(alphas[:place] + alphas[place + 1 :], "nominal") for place in range(30)
+        compute_krippendorff_alpha(alphas[:place] + alphas[place + 1 :], "nominal")
+        for place in range(30)
     ]
     error = np.sqrt(29 * np.var(left_out))
-    expected = score_bounds(alpha(alphas, "nominal"), error, 30, (-1.0, 1.0))
+    expected = compute_score_bounds(
+        compute_krippendorff_alpha(alphas, "nominal"), error, 30, (-1.0, 1.0)
+    )
     assert found["krippendorff_interval"] == pytest.approx(tuple(map(float, expected)))

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from scoring.__main__ import UNAVAILABLE, main
+from scoring.__main__ import UNAVAILABLE_EXIT_CODE, main
 from scoring.metrics.entailment import (
-    Case,
-    Watched,
-    WordOverlap,
-    judged,
+    CitedClaim,
+    RecordingJudge,
+    WordOverlapJudge,
+    decide_claims,
     read_entailment_labels,
 )
 from tests.scoring.offline import refusals, score
@@ -131,11 +131,11 @@ def test_a_claim_that_its_passages_do_not_entail_needs_no_more_labels(
 
 def test_of_a_claim_that_its_passages_do_not_entail_nothing_more_is_asked():
     case, watched = (
-        Case("rain falls", ("wind blows", "sand moves")),
-        Watched(WordOverlap()),
+        CitedClaim("rain falls", ("wind blows", "sand moves")),
+        RecordingJudge(WordOverlapJudge()),
     )
-    assert [verdict.entailed for verdict in judged([case], watched)] == [False]
-    assert watched.answers == {case.joint: False}
+    assert [verdict.entailed for verdict in decide_claims([case], watched)] == [False]
+    assert watched.answers == {case.joint_pair: False}
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_labels_that_are_not_there_are_no_fault_of_the_run(capsys, task, tmp_pat
     ]
     assert (
         main(["score", TYPE, "--gold", str(gold), "--run", str(run), *options])
-        == UNAVAILABLE
+        == UNAVAILABLE_EXIT_CODE
     )
     assert "there is no file of labels" in capsys.readouterr().err
 
@@ -420,7 +420,7 @@ def test_a_run_with_pending_pairs_is_not_scored_where_they_are_to_be_written(
     write(entailment_labels, line(BOTH, 1), line(OSLO, 1))
     assert (
         main([*words, "--option", f"entailment=labels:{entailment_labels}"])
-        == UNAVAILABLE
+        == UNAVAILABLE_EXIT_CODE
     )
     assert "4 of 6 pairs pending" in capsys.readouterr().err
     found = [json.loads(each) for each in left.read_text().splitlines()]
@@ -442,7 +442,7 @@ def test_the_labels_of_a_site_are_not_found_without_it(capsys, task):
         "--option",
         "entailment=store:tiny",
     ]
-    assert main(words) == UNAVAILABLE
+    assert main(words) == UNAVAILABLE_EXIT_CODE
     assert "have its organisers export them" in capsys.readouterr().err
 
 

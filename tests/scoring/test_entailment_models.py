@@ -5,19 +5,19 @@ from pathlib import Path
 
 import pytest
 
-from scoring.__main__ import UNAVAILABLE, main
+from scoring.__main__ import UNAVAILABLE_EXIT_CODE, main
 from scoring.metrics import entailment
-from scoring.metrics.entailment import ModelJudge, Pair, question
-from tasks.types.problems import Unavailable
+from scoring.metrics.entailment import EntailmentPair, ModelJudge, format_model_prompt
+from tasks.types.problems import SoftwareUnavailable
 from tests.scoring.offline import score
 from tests.scoring.test_learned import make_model as make_random_classifier
 from tests.scoring.tinymodel import make_model
 from tests.tasks.types.citations import RAIN, write_gold, write_parses, write_run
 
 PAIRS = [
-    Pair("Title: Oslo\nIt rains, yes.", "rain"),
-    Pair("It is dry.", "rain"),
-    Pair("dry", "yes"),
+    EntailmentPair("Title: Oslo\nIt rains, yes.", "rain"),
+    EntailmentPair("It is dry.", "rain"),
+    EntailmentPair("dry", "yes"),
 ]
 ANSWERS = [True, False, True]
 
@@ -61,7 +61,7 @@ def read(path: Path) -> list[dict]:
 
 def test_a_pair_is_asked_as_true_was_trained():
     assert (
-        question(Pair("Title: T\nText", "claim"))
+        format_model_prompt(EntailmentPair("Title: T\nText", "claim"))
         == "premise: Title: T\nText hypothesis: claim"
     )
 
@@ -74,7 +74,7 @@ NLI = {0: "contradiction", 1: "neutral", 2: "ENTAILMENT"}
 
 
 WORDS = ["wind", "moves", "sand", "dunes", "wind moves dunes", "sand ."]
-RANDOM_PAIRS = [Pair(one, other) for one in WORDS for other in WORDS]
+RANDOM_PAIRS = [EntailmentPair(one, other) for one in WORDS for other in WORDS]
 
 
 def make_classifier(folder: Path, labels: dict[int, str]) -> Path:
@@ -92,7 +92,7 @@ def make_classifier(folder: Path, labels: dict[int, str]) -> Path:
     return folder
 
 
-def logits(folder: Path, pair: Pair):
+def logits(folder: Path, pair: EntailmentPair):
     import torch
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -112,7 +112,7 @@ def test_a_classifier_entails_a_pair_if_that_is_its_likeliest_label(tmp_path):
     expected = [label == "ENTAILMENT" for label in likeliest]
     assert ModelJudge(str(folder), batch=8).decide(RANDOM_PAIRS) == expected
     assert len(set(expected)) == 2
-    long = Pair("wind moves dunes . " * 100, "sand")
+    long = EntailmentPair("wind moves dunes . " * 100, "sand")
     assert ModelJudge(str(folder)).decide([long])[0] in (True, False)
 
 
@@ -120,7 +120,9 @@ def test_a_classifier_without_a_label_of_entailment_is_named_with_its_labels(tmp
     pytest.importorskip("torch")
     pytest.importorskip("transformers")
     folder = make_classifier(tmp_path / "moods", {0: "glad", 1: "sad"})
-    with pytest.raises(Unavailable, match=r"has the labels glad, sad; expected one"):
+    with pytest.raises(
+        SoftwareUnavailable, match=r"has the labels glad, sad; expected one"
+    ):
         ModelJudge(str(folder)).decide(PAIRS)
 
 
@@ -208,7 +210,7 @@ def test_a_model_that_is_not_there_is_named_with_the_way_around_it(
 ):
     assert (
         decide(Path("nobody/no-such-model"), pairs, tmp_path / "labels.jsonl")
-        == UNAVAILABLE
+        == UNAVAILABLE_EXIT_CODE
     )
     told = capsys.readouterr().err
     assert "nobody/no-such-model is not on this machine" in told

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from scoring.stats.estimates import (
-    MIN_OF_A_KIND,
-    WIDER,
-    Estimate,
-    Sample,
-    TooFew,
-    estimate,
-    estimated,
+    INTERVAL_WIDENING_FACTORS,
+    MIN_LABELS_OF_RARER_KIND,
+    LabelledSample,
+    NoEstimateReason,
+    ScoreEstimate,
+    estimate_score,
+    estimate_signed_sum,
     estimated_difference,
 )
-from scoring.stats.sampling import drawn_units, weights_of_labels
+from scoring.stats.sampling import compute_label_weights, draw_unit_sample
 from tests.mass import mass
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,7 +41,7 @@ def drawn_sample(seed, *, topics=30, size=10, labels=60, share=0.6, accuracy=0.8
     people = (rng.random(len(of_units)) < share).astype(float)
     judged = np.where(rng.random(len(of_units)) < accuracy, people, 1 - people)
     labelled = rng.permutation(len(of_units))[:labels]
-    return Sample(
+    return LabelledSample(
         topics=of_units,
         judged=judged,
         weights=np.ones(len(of_units)),
@@ -102,7 +102,7 @@ def test_with_equal_weights_an_estimate_equals_the_formulas_unit_by_unit(seed):
     judged = rng.integers(0, 3, len(topics)) / 2
     labelled = rng.permutation(len(topics))[:50].tolist()
     people = rng.integers(0, 3, 50) / 2
-    sample = Sample(
+    sample = LabelledSample(
         topics=np.array(topics),
         judged=judged,
         weights=np.ones(len(topics)),
@@ -111,7 +111,7 @@ def test_with_equal_weights_an_estimate_equals_the_formulas_unit_by_unit(seed):
         people=people,
         label_weights=np.ones(50),
     )
-    found = estimate([(1.0, sample)], (-9.0, 9.0))
+    found = estimate_signed_sum([(1.0, sample)], (-9.0, 9.0))
     value, error, df = by_the_formulas(topics, judged.tolist(), labelled, people)
     assert found.value == pytest.approx(value, abs=1e-12)
     assert found.error == pytest.approx(error, abs=1e-12)
@@ -133,7 +133,7 @@ def test_a_difference_on_shared_units_is_the_estimate_of_the_units_differences()
         people=first.people - second.people,
     )
     difference = estimated_difference(first, second)
-    whole = estimate([(1.0, both)], (-1.0, 1.0))
+    whole = estimate_signed_sum([(1.0, both)], (-1.0, 1.0))
     assert (difference.value, difference.error) == pytest.approx(
         (whole.value, whole.error)
     )
@@ -147,10 +147,10 @@ def test_a_system_does_not_differ_from_itself():
 
 def test_a_judge_that_agrees_with_people_decides_the_estimate():
     sample = drawn_sample(4, accuracy=1.0)
-    found = estimated(sample)
+    found = estimate_score(sample)
     assert found.judge_weight > 0.9
     mixed = (
-        found.judge_weight * sample.judge_alone()
+        found.judge_weight * sample.compute_judge_mean()
         + (1 - found.judge_weight) * sample.people.mean()
     )
     assert found.value == pytest.approx(mixed)
@@ -159,7 +159,7 @@ def test_a_judge_that_agrees_with_people_decides_the_estimate():
 
 def test_a_judge_that_contradicts_people_gets_no_weight():
     sample = drawn_sample(5, accuracy=0.1)
-    found = estimated(sample)
+    found = estimate_score(sample)
     assert found.judge_weight == 0
     assert found.value == pytest.approx(sample.people.mean())
     assert found.worth == pytest.approx(found.labels)
@@ -170,12 +170,12 @@ def test_the_same_value_of_every_unit_gets_no_weight():
     constant = replace(
         sample, judged=np.ones_like(sample.judged), label_judged=np.ones(60)
     )
-    assert estimated(constant).judge_weight == 0
+    assert estimate_score(constant).judge_weight == 0
 
 
 def test_labels_are_worth_more_with_a_better_judge():
     worth = [
-        estimated(drawn_sample(7, labels=120, accuracy=right)).worth
+        estimate_score(drawn_sample(7, labels=120, accuracy=right)).worth
         for right in (0.6, 0.8, 0.95)
     ]
     assert worth == sorted(worth)
@@ -183,7 +183,7 @@ def test_labels_are_worth_more_with_a_better_judge():
 
 
 def test_intervals_stay_within_the_ends_of_the_score():
-    found = estimated(drawn_sample(8, share=0.85, labels=100))
+    found = estimate_score(drawn_sample(8, share=0.85, labels=100))
     assert 0 <= found.low <= found.value <= found.high <= 1
 
 
@@ -191,20 +191,20 @@ def test_labels_of_mostly_one_topic_leave_one_degree_of_freedom():
     """50² / (40² + 10) - 1 is below 1."""
     topics = np.array([0] * 40 + [*range(1, 11)])
     sample = replace(drawn_sample(3, labels=50), label_topics=topics)
-    assert estimate([(1.0, sample)], (0.0, 1.0)).df == 1
+    assert estimate_signed_sum([(1.0, sample)], (0.0, 1.0)).df == 1
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"topics": 19}, TooFew.TOPICS),
-        ({"labels": 19}, TooFew.LABELS),
-        ({"share": 1.0}, TooFew.OF_A_KIND),
-        ({"share": 0.0, "accuracy": 1.0}, TooFew.OF_A_KIND),
+        ({"topics": 19}, NoEstimateReason.TOPICS),
+        ({"labels": 19}, NoEstimateReason.LABELS),
+        ({"share": 1.0}, NoEstimateReason.OF_A_KIND),
+        ({"share": 0.0, "accuracy": 1.0}, NoEstimateReason.OF_A_KIND),
     ],
 )
 def test_few_topics_or_labels_of_a_kind_give_no_single_value(change, reason):
-    assert estimated(drawn_sample(9, **change)) is reason
+    assert estimate_score(drawn_sample(9, **change)) is reason
 
 
 def with_labels(seed, ones, zeros):
@@ -213,24 +213,31 @@ def with_labels(seed, ones, zeros):
 
 
 def test_intervals_are_wider_where_few_labels_of_a_kind_are_just_enough():
-    for count, factor in enumerate(WIDER, start=MIN_OF_A_KIND):
+    for count, factor in enumerate(
+        INTERVAL_WIDENING_FACTORS, start=MIN_LABELS_OF_RARER_KIND
+    ):
         for sample in (with_labels(14, 60, count), with_labels(14, count, 60)):
-            found, plain = estimated(sample), estimate([(1.0, sample)], (0.0, 1.0))
+            found, plain = (
+                estimate_score(sample),
+                estimate_signed_sum([(1.0, sample)], (0.0, 1.0)),
+            )
             below = (found.value - found.low) / (plain.value - plain.low)
             above = (found.high - found.value) / (plain.high - plain.value)
             rarer, other = (
-                (above, below) if sample.upper_labels > 30 else (below, above)
+                (above, below) if sample.number_of_upper_labels > 30 else (below, above)
             )
             at_end = 1.0 in (found.high, 1 - found.low)
             assert rarer == pytest.approx(factor) or (at_end and 1 < rarer < factor)
             assert other == 1
-    many = with_labels(14, 60, MIN_OF_A_KIND + len(WIDER))
-    assert estimated(many) == estimate([(1.0, many)], (0.0, 1.0))
+    many = with_labels(
+        14, 60, MIN_LABELS_OF_RARER_KIND + len(INTERVAL_WIDENING_FACTORS)
+    )
+    assert estimate_score(many) == estimate_signed_sum([(1.0, many)], (0.0, 1.0))
 
 
 def test_a_widened_interval_ends_where_the_score_ends():
-    assert estimated(with_labels(14, 60, MIN_OF_A_KIND)).high == 1
-    assert estimated(with_labels(14, MIN_OF_A_KIND, 60)).low == 0
+    assert estimate_score(with_labels(14, 60, MIN_LABELS_OF_RARER_KIND)).high == 1
+    assert estimate_score(with_labels(14, MIN_LABELS_OF_RARER_KIND, 60)).low == 0
 
 
 def test_the_factors_follow_from_a_poisson_count_of_at_least_ten():
@@ -240,14 +247,18 @@ def test_the_factors_follow_from_a_poisson_count_of_at_least_ten():
     def tail(mean, count):
         return poisson.sf(count - 1, mean)
 
-    for place, count in enumerate(range(MIN_OF_A_KIND + 1, MIN_OF_A_KIND + 10), 1):
+    for place, count in enumerate(
+        range(MIN_LABELS_OF_RARER_KIND + 1, MIN_LABELS_OF_RARER_KIND + 10), 1
+    ):
         plain = brentq(lambda mean, of=count: tail(mean, of) - 0.025, 0.01, count)
         shown = brentq(
-            lambda mean, of=count: tail(mean, of) / tail(mean, MIN_OF_A_KIND) - 0.025,
+            lambda mean, of=count: (
+                tail(mean, of) / tail(mean, MIN_LABELS_OF_RARER_KIND) - 0.025
+            ),
             0.01,
             count,
         )
-        assert WIDER[place] == pytest.approx(
+        assert INTERVAL_WIDENING_FACTORS[place] == pytest.approx(
             (count - shown) / (count - plain), abs=1e-3
         )
 
@@ -255,23 +266,23 @@ def test_the_factors_follow_from_a_poisson_count_of_at_least_ten():
 def test_labels_that_do_not_vary_give_no_difference():
     """Their error is zero, although other units may differ."""
     ones, zeros = with_labels(15, 60, 0), with_labels(16, 0, 60)
-    assert estimated_difference(ones, ones) is TooFew.OF_A_KIND
-    assert estimated_difference(ones, zeros) is TooFew.OF_A_KIND
-    assert isinstance(estimated_difference(ones, drawn_sample(17)), Estimate)
+    assert estimated_difference(ones, ones) is NoEstimateReason.OF_A_KIND
+    assert estimated_difference(ones, zeros) is NoEstimateReason.OF_A_KIND
+    assert isinstance(estimated_difference(ones, drawn_sample(17)), ScoreEstimate)
 
 
 def test_a_difference_needs_labels_on_ten_topics_of_both_systems():
     many = drawn_sample(10)
     few = replace(many, label_topics=np.minimum(many.label_topics, 8))
-    assert estimated_difference(many, few) is TooFew.TOPICS
-    assert estimated_difference(few, many) is TooFew.TOPICS
-    assert isinstance(estimated_difference(many, drawn_sample(11)), Estimate)
+    assert estimated_difference(many, few) is NoEstimateReason.TOPICS
+    assert estimated_difference(few, many) is NoEstimateReason.TOPICS
+    assert isinstance(estimated_difference(many, drawn_sample(11)), ScoreEstimate)
 
 
 def test_a_topic_may_lack_units_of_one_system_whatever_its_number():
     first, other = drawn_sample(13, labels=120), drawn_sample(14, labels=120)
     units, labels = other.topics < 27, other.label_topics < 27
-    second = Sample(
+    second = LabelledSample(
         topics=other.topics[units],
         judged=other.judged[units],
         weights=other.weights[units],
@@ -298,30 +309,30 @@ def test_the_order_of_units_changes_nothing():
         label_judged=sample.label_judged[::-1],
         people=sample.people[::-1],
     )
-    assert vars(estimated(turned)) == pytest.approx(vars(estimated(sample)))
+    assert vars(estimate_score(turned)) == pytest.approx(vars(estimate_score(sample)))
 
 
 def test_topics_take_turns_until_all_units_are_drawn():
     units = [("a", "1"), ("a", "2"), ("a", "3"), ("b", "1"), ("c", "1")]
-    drawn = drawn_units(units, 5, "seed")
+    drawn = draw_unit_sample(units, 5, "seed")
     assert sorted(topic for topic, _name in drawn[:3]) == ["a", "b", "c"]
     assert sorted(drawn) == sorted(units)
-    assert drawn_units(units, 99, "seed") == drawn
-    assert drawn_units(units, 2, "seed") == drawn[:2]
-    assert drawn_units([], 5, "seed") == []
+    assert draw_unit_sample(units, 99, "seed") == drawn
+    assert draw_unit_sample(units, 2, "seed") == drawn[:2]
+    assert draw_unit_sample([], 5, "seed") == []
 
 
 def test_another_order_of_the_units_draws_the_same_sample():
     units = [(str(topic), str(unit)) for topic in range(9) for unit in range(5)]
-    assert drawn_units(units[::-1], 20, "s") == drawn_units(units, 20, "s")
-    assert drawn_units(units, 20, "other") != drawn_units(units, 20, "s")
+    assert draw_unit_sample(units[::-1], 20, "s") == draw_unit_sample(units, 20, "s")
+    assert draw_unit_sample(units, 20, "other") != draw_unit_sample(units, 20, "s")
 
 
 def test_each_unit_of_a_topic_is_drawn_equally_often():
     units = [("a", str(unit)) for unit in range(4)]
     counts = dict.fromkeys("0123", 0)
     for seed in range(400):
-        [(_topic, name)] = drawn_units(units, 1, str(seed))
+        [(_topic, name)] = draw_unit_sample(units, 1, str(seed))
         counts[name] += 1
     assert all(60 < count < 140 for count in counts.values())
 
@@ -329,7 +340,7 @@ def test_each_unit_of_a_topic_is_drawn_equally_often():
 def test_labels_stand_for_the_units_of_their_topic():
     topics = np.array([0, 0, 0, 0, 1, 1])
     weights = np.array([1.0, 1, 1, 1, 2, 2])
-    found = weights_of_labels(topics, weights, [0, 1, 4])
+    found = compute_label_weights(topics, weights, [0, 1, 4])
     assert found.tolist() == [2, 2, 4]
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from scoring.offline import evaluate as evaluation
-from scoring.offline.evaluate import Resampling, evaluate
+from scoring.offline.evaluate import IntervalSettings, evaluate_pairs
 from scoring.stats.interval_methods import METHODS
-from scoring.stats.resampling import NotFinite, Resampler
+from scoring.stats.resampling import BootstrapResampler, NonFiniteStatistics
 from tasks.types import MetricRef, Pairs, TaskType
 from tests.scoring.toys import Counts, Divergence, Mean
 
@@ -46,7 +46,7 @@ def task_type(*names: str) -> TaskType:
 def toys(monkeypatch):
     monkeypatch.setattr(
         evaluation,
-        "metrics_of",
+        "build_metrics",
         lambda own, rules, _: [METRICS[m.name] for m in own.rules[rules]],
     )
 
@@ -58,13 +58,13 @@ def score(
     seed: int = 3,
     method: str = "percentile",
 ):
-    return evaluate(
+    return evaluate_pairs(
         task_type(*names),
         pairs,
         rules="corrected",
         options={},
         gold="0123456789abcdef" * 4,
-        resampling=Resampling(resamples=resamples, seed=seed, method=method),
+        resampling=IntervalSettings(resamples=resamples, seed=seed, method=method),
     )
 
 
@@ -108,7 +108,7 @@ def test_units_are_what_is_resampled_in_the_order_of_their_names():
     )
     assert scores.unit_names == ["t1", "t2"]
     by_topic = np.array([[1.0, 3, 3], [8, 1, 1]])
-    resampler = Resampler(2, resamples=50, seed=3)
+    resampler = BootstrapResampler(2, resamples=50, seed=3)
     own = scores.metrics["f1_micro"]
     assert (own.low, own.high) == resampler.intervals(
         [(METRICS["f1_micro"], by_topic)]
@@ -183,7 +183,7 @@ def test_an_interval_without_draws_depends_on_no_seed_and_signs_none():
 
 def test_a_row_that_is_no_number_is_named():
     with pytest.raises(
-        NotFinite,
+        NonFiniteStatistics,
         match="the rows of mean: column 0 of row 2 is infinite or not a number",
     ):
         score(counted([0.5, 0.25, math.nan, 1.0]), "mean")

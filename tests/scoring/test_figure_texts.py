@@ -6,7 +6,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from scoring.figures import escaped
+from scoring.figures import escape_html_in_texts
 from scoring.results.board.exports import escape_latex
 from tests import factories
 from tests.scoring import boards
@@ -67,7 +67,7 @@ def test_every_text_of_a_figure_is_escaped():
     figure = {
         "data": [{"x": ("<b>", 1, None, True), "hovertext": "a & <extra></extra>"}]
     }
-    assert escaped(figure) == {
+    assert escape_html_in_texts(figure) == {
         "data": [
             {
                 "x": ["&lt;b&gt;", 1, None, True],

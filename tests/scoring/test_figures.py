@@ -7,20 +7,20 @@ from defusedxml import ElementTree
 
 from scoring.figures import (
     Axis,
-    Bars,
-    Dots,
+    BarChart,
+    DotPlot,
+    FigureValue,
     HeatMap,
-    Measured,
-    Point,
     PointSeries,
-    Scatter,
-    Series,
+    ScatterPlot,
+    ScatterPoint,
+    ValueSeries,
     as_plotly,
     as_svg,
-    bounds_of,
+    find_metric_bounds,
 )
-from scoring.figures.description import LOOKS
-from scoring.figures.frame import axis_span, axis_ticks
+from scoring.figures.description import SERIES_STYLES
+from scoring.figures.frame import compute_axis_range, compute_axis_ticks
 from tests.lazily import Lazily
 
 go = Lazily("plotly.graph_objects")
@@ -28,11 +28,13 @@ go = Lazily("plotly.graph_objects")
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = '<script>alert("1")</script> & \x07 %{x}'
 DAY = 86400.0
-SHARE = Axis(title="Overlap F1", decimals=4, bounds=bounds_of(1.0), has_zero=True)
+SHARE = Axis(
+    title="Overlap F1", decimals=4, bounds=find_metric_bounds(1.0), has_zero=True
+)
 
 
 def measured(value, reach=0.1):
-    return Measured(value=value, low=value - reach, high=value + reach)
+    return FigureValue(value=value, low=value - reach, high=value + reach)
 
 
 def by_label(kind, axis=SHARE, series=2, values=(0.3, 0.5)):
@@ -41,7 +43,7 @@ def by_label(kind, axis=SHARE, series=2, values=(0.3, 0.5)):
         description="What it shows.",
         labels=[f"topic {place}" for place, _ in enumerate(values)],
         series=[
-            Series(name=f"system {n}", values=[measured(v) for v in values])
+            ValueSeries(name=f"system {n}", values=[measured(v) for v in values])
             for n in range(series)
         ],
         axis=axis,
@@ -49,20 +51,20 @@ def by_label(kind, axis=SHARE, series=2, values=(0.3, 0.5)):
 
 
 def scatter(points, x, **drawn):
-    return Scatter(
+    return ScatterPlot(
         title="One against another",
         series=[
             PointSeries(
                 name="systems",
                 points=[
-                    Point(name=f"s{n}", x=Measured(value=a), y=measured(b))
+                    ScatterPoint(name=f"s{n}", x=FigureValue(value=a), y=measured(b))
                     for n, (a, b) in enumerate(points)
                 ],
                 **drawn,
             )
         ],
         x=x,
-        y=Axis(title="F1", bounds=bounds_of(1.0)),
+        y=Axis(title="F1", bounds=find_metric_bounds(1.0)),
     )
 
 
@@ -74,10 +76,10 @@ FIGURES = {
         values=[[0.0, 0.5, None], [1.0, 0.2, 2.0]],
         texts=[["0.0", "0.5", ""], ["1.0", "0.2 *", "∞"]],
     ),
-    "bars": by_label(Bars),
-    "dots": by_label(Dots),
+    "bars": by_label(BarChart),
+    "dots": by_label(DotPlot),
     "points": scatter(
-        [(0.2, 0.4), (0.3, 0.5)], Axis(bounds=bounds_of(1.0)), has_names=True
+        [(0.2, 0.4), (0.3, 0.5)], Axis(bounds=find_metric_bounds(1.0)), has_names=True
     ),
     "costs": scatter([(1.0, 0.4), (5000.0, 0.5)], Axis(kind="log")),
     "times": scatter(
@@ -89,13 +91,13 @@ FIGURES = {
     "reference": scatter(
         [(0.0, 0.0), (1.0, 1.0)], Axis(), is_reference=True, has_points=False
     ),
-    "nothing known": Bars(
+    "nothing known": BarChart(
         title="t",
         labels=["a"],
-        series=[Series(name="s", values=[Measured(value=None)])],
+        series=[ValueSeries(name="s", values=[FigureValue(value=None)])],
         axis=SHARE,
     ),
-    "nothing at all": Dots(title="t", labels=[], series=[], axis=SHARE),
+    "nothing at all": DotPlot(title="t", labels=[], series=[], axis=SHARE),
     "no field": HeatMap(title="t", rows=[], columns=[], values=[], texts=[]),
     "one point": scatter([(0.5, 0.5)], Axis()),
 }
@@ -122,11 +124,11 @@ def test_a_drawing_has_no_style_of_its_own_and_stays_in_its_frame(figure):
 
 
 def test_a_name_is_a_text_whatever_it_says():
-    figure = Bars(
+    figure = BarChart(
         title=HOSTILE,
         description=HOSTILE,
         labels=[HOSTILE],
-        series=[Series(name=HOSTILE, values=[measured(0.5)])],
+        series=[ValueSeries(name=HOSTILE, values=[measured(0.5)])],
         axis=Axis(title=HOSTILE, bounds=(0, 1)),
     )
     root = ElementTree.fromstring(as_svg(figure))
@@ -136,7 +138,7 @@ def test_a_name_is_a_text_whatever_it_says():
 
 def test_a_long_name_is_cut_and_its_whole_is_the_title_of_what_is_left():
     name = "a system with a name that is a good deal longer than what there is room for"
-    figure = Dots(title="t", labels=[name], series=[], axis=SHARE)
+    figure = DotPlot(title="t", labels=[name], series=[], axis=SHARE)
     [cut] = [
         text
         for text in ElementTree.fromstring(as_svg(figure)).iter(f"{SVG}text")
@@ -154,18 +156,23 @@ def test_a_heat_map_shows_its_values_and_grows_stronger_with_them():
 
 
 def test_two_drawings_of_a_page_share_no_id():
-    one, other = as_svg(by_label(Bars)), as_svg(by_label(Bars, values=(0.4, 0.6)))
+    one, other = (
+        as_svg(by_label(BarChart)),
+        as_svg(by_label(BarChart, values=(0.4, 0.6))),
+    )
     ids = [re.findall(r' id="([^"]+)"', svg) for svg in (one, other)]
     assert all(ids)
     assert not set(ids[0]) & set(ids[1])
 
 
 def test_a_point_that_rests_on_little_is_open():
-    figure = Dots(
+    figure = DotPlot(
         title="t",
         labels=["a", "b"],
         series=[
-            Series(name="s", values=[measured(0.1), Measured(value=0.2, is_faint=True)])
+            ValueSeries(
+                name="s", values=[measured(0.1), FigureValue(value=0.2, is_faint=True)]
+            )
         ],
         axis=SHARE,
     )
@@ -175,11 +182,13 @@ def test_a_point_that_rests_on_little_is_open():
 
 def test_colour_is_never_the_only_channel():
     for channel in ("color", "pattern", "symbol", "dash"):
-        assert len({getattr(look, channel) for look in LOOKS}) == len(LOOKS)
+        assert len({getattr(look, channel) for look in SERIES_STYLES}) == len(
+            SERIES_STYLES
+        )
 
 
 def test_series_past_the_last_colour_are_left_to_the_table():
-    figure = by_label(Bars, series=9)
+    figure = by_label(BarChart, series=9)
     assert len(as_plotly(figure)["data"]) == 7
     assert "system 7" not in as_svg(figure)
 
@@ -196,12 +205,12 @@ def test_series_past_the_last_colour_are_left_to_the_table():
     ],
 )
 def test_an_axis_with_zero_keeps_within_what_its_metric_can_be(numbers, expected):
-    found = axis_span(SHARE, numbers)
+    found = compute_axis_range(SHARE, numbers)
     assert (found.low, found.high) == pytest.approx(expected)
 
 
 def test_an_axis_without_zero_starts_near_its_values():
-    found = axis_span(Axis(bounds=(0.0, 1.0)), [0.80, 0.99])
+    found = compute_axis_range(Axis(bounds=(0.0, 1.0)), [0.80, 0.99])
     assert (found.low, found.high) == pytest.approx((0.7905, 0.9995))
 
 
@@ -228,18 +237,19 @@ def test_an_axis_without_zero_starts_near_its_values():
 )
 def test_ticks_are_round_and_few(axis, numbers, expected):
     assert [
-        words for _, words in axis_ticks(axis, axis_span(axis, numbers))
+        words
+        for _, words in compute_axis_ticks(axis, compute_axis_range(axis, numbers))
     ] == expected
 
 
 def test_both_drawings_have_the_same_axis():
-    layout = as_plotly(by_label(Bars))["layout"]
+    layout = as_plotly(by_label(BarChart))["layout"]
     assert layout["yaxis"]["range"] == [0.0, pytest.approx(0.63)]
-    assert ">0.6</text>" in as_svg(by_label(Bars))
+    assert ">0.6</text>" in as_svg(by_label(BarChart))
 
 
 def test_what_is_said_of_a_point_has_its_interval():
-    [trace] = as_plotly(by_label(Bars, series=1, values=(0.3,)))["data"]
+    [trace] = as_plotly(by_label(BarChart, series=1, values=(0.3,)))["data"]
     assert trace["hovertext"] == ["system 0, topic 0: 0.3000 (0.2000 to 0.4000)"]
 
 
@@ -247,7 +257,7 @@ def test_names_of_points_that_lie_close_stand_on_different_sides_or_in_the_table
     """In the browser as in the drawing: of six points in one place four have room for a name."""
     one_place = [(0.5, 0.5)] * 6
     figure = scatter(
-        one_place, Axis(title="Length", bounds=bounds_of(1.0)), has_names=True
+        one_place, Axis(title="Length", bounds=find_metric_bounds(1.0)), has_names=True
     )
     [trace] = as_plotly(figure)["data"]
     written = [
@@ -267,7 +277,7 @@ def test_names_of_points_that_lie_close_stand_on_different_sides_or_in_the_table
     assert {f"s{n}" for n in range(6)} & drawn == {"s0", "s1", "s2", "s3"}
     apart = scatter(
         [(0.1, 0.1), (0.9, 0.9)],
-        Axis(title="Length", bounds=bounds_of(1.0)),
+        Axis(title="Length", bounds=find_metric_bounds(1.0)),
         has_names=True,
     )
     [trace] = as_plotly(apart)["data"]
@@ -276,8 +286,8 @@ def test_names_of_points_that_lie_close_stand_on_different_sides_or_in_the_table
 
 def test_a_value_without_an_interval_has_no_line_of_no_length():
     """Of null Plotly makes a length of 0, and draws its end."""
-    series = [Series(name="one", values=[measured(0.3), Measured(value=0.5)])]
-    figure = Bars(title="F1 by topic", labels=["a", "b"], series=series, axis=SHARE)
+    series = [ValueSeries(name="one", values=[measured(0.3), FigureValue(value=0.5)])]
+    figure = BarChart(title="F1 by topic", labels=["a", "b"], series=series, axis=SHARE)
     (bars,) = go.Figure(as_plotly(figure)).data
     for lengths in (bars.error_y.array, bars.error_y.arrayminus):
         assert lengths[0] == pytest.approx(0.1)

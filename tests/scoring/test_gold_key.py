@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from scoring.offline.gold_key import archived_gold_key
+from scoring.offline.gold_key import build_archived_gold_key
 from scoring.offline.scoring import read_split
 from tasks.types import TaskType, task_type
-from tasks.types.files import READING_VERSION
+from tasks.types.files import CURRENT_PARSING_RULES_VERSION
 from tests.scoring.offline import printed, refusals, score
 from tests.tasks.test_every_type import TYPES, sample, scored
 
@@ -124,8 +124,8 @@ def test_two_runs_are_compared_under_the_key_of_the_board(capsys, small, tmp_pat
         ("--nonce", "no-such-file", "expected 64 hexadecimal digits"),
         ("--digest-rule", "0", "this release knows 1 to 2"),
         ("--digest-rule", "3", "this release knows 1 to 2"),
-        ("--reading", "0", f"this release knows 1 to {READING_VERSION}"),
-        ("--reading", "4", f"this release knows 1 to {READING_VERSION}"),
+        ("--reading", "0", f"this release knows 1 to {CURRENT_PARSING_RULES_VERSION}"),
+        ("--reading", "4", f"this release knows 1 to {CURRENT_PARSING_RULES_VERSION}"),
     ],
 )
 def test_what_is_no_key_is_refused(option, value, reason, capsys, small, tmp_path):
@@ -180,12 +180,12 @@ def test_digests_of_built_in_types_depend_on_no_order_and_no_line_ends(
         copy = tmp_path / path.name
         shutil.copytree(path, copy) if path.is_dir() else shutil.copyfile(path, copy)
         copies.append(copy)
-    before = read_split(kind, gold, kind.checked_options({}))
+    before = read_split(kind, gold, kind.validate_options({}))
     shuffled(tmp_path, line_ends, (".jsonl",))
     if line_ends == b"\r\n":
         for path in tmp_path.rglob("*.txt"):
             path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
-    after = read_split(kind, copies, kind.checked_options({}))
+    after = read_split(kind, copies, kind.validate_options({}))
     assert after.digest == before.digest
 
 
@@ -233,5 +233,5 @@ def test_a_type_without_a_pool_has_one_digest_by_all_rules(rule, capsys):
 
 
 def test_an_archive_of_before_names_neither_rule_nor_nonce_nor_reading():
-    key = archived_gold_key({"sha256": "0" * 64})
+    key = build_archived_gold_key({"sha256": "0" * 64})
     assert (key.nonce, key.rule, key.reading) == ("", 1, 1)

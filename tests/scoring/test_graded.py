@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from scoring.metrics.ranking import GradedRanking
-from tasks.types.ranking.lists import GradedLists, Lists
+from tasks.types.ranking.lists import GradedListColumn, ListColumn
 from tests.scoring.offline import refusals, score
 
 TYPE = "citation-recommendation"
@@ -29,15 +29,19 @@ def drawn(seed: int, count: int = 100):
 
 
 def values(measure: str, grades, answers, cut: int = 10) -> list[float]:
-    relevant = Lists.of(
+    relevant = ListColumn.of(
         [[each for each, grade in own.items() if grade] for own in grades]
     )
     numbers = np.array(
         [grade for own in grades for grade in own.values()], dtype=np.int32
     )
-    gold = GradedLists(relevant, Lists.of([list(own) for own in grades]), numbers)
+    gold = GradedListColumn(
+        relevant, ListColumn.of([list(own) for own in grades]), numbers
+    )
     metric = GradedRanking(f"{measure}@{cut}", "corrected", measure=measure, cut=cut)
-    return metric.aggregate(metric.instance_stats(gold, Lists.of(answers))).tolist()
+    return metric.aggregate(
+        metric.instance_stats(gold, ListColumn.of(answers))
+    ).tolist()
 
 
 @pytest.mark.parametrize("cut", [1, 5, 10])

@@ -6,9 +6,12 @@ import random
 import numpy as np
 import pytest
 
-from scoring.human.outcome import mean_ratings_by_system, measure_agreement
-from scoring.stats.jackknife import score_bounds
-from scoring.stats.people_and_labels import quadratic
+from scoring.human.outcome import (
+    compute_annotator_agreement,
+    compute_mean_ratings_by_system,
+)
+from scoring.stats.jackknife import compute_score_bounds
+from scoring.stats.people_and_labels import compute_quadratic_kappa
 from tests.lazily import Lazily
 
 stats, sklearn = Lazily("scipy.stats"), Lazily("sklearn.metrics")
@@ -22,19 +25,21 @@ def test_quadratic_kappa_equals_scikit_learn_s():
         expected = sklearn.cohen_kappa_score(
             first, second, weights="quadratic", labels=[1, 2, 3, 4, 5]
         )
-        assert quadratic(first, second) == pytest.approx(expected, rel=1e-12)
+        assert compute_quadratic_kappa(first, second) == pytest.approx(
+            expected, rel=1e-12
+        )
 
 
 def test_kappa_is_undefined_where_nothing_can_disagree():
-    assert math.isnan(quadratic([], []))
-    assert math.isnan(quadratic([3, 3], [3, 3]))
+    assert math.isnan(compute_quadratic_kappa([], []))
+    assert math.isnan(compute_quadratic_kappa([3, 3], [3, 3]))
     with pytest.raises(ValueError, match="1 and 2 ratings"):
-        quadratic([1], [1, 2])
+        compute_quadratic_kappa([1], [1, 2])
 
 
 def test_each_two_annotators_are_compared_on_the_texts_both_have_rated():
     ratings = {"Ada": {1: 1, 2: 5, 3: 2}, "Bo": {2: 5, 3: 2, 4: 4}, "Cy": {}}
-    found = measure_agreement(
+    found = compute_annotator_agreement(
         {
             name: {(text, text): one for text, one in own.items()}
             for name, own in ratings.items()
@@ -52,7 +57,7 @@ def test_each_two_annotators_are_compared_on_the_texts_both_have_rated():
 def test_leniency_is_how_far_above_the_others_an_annotator_rates_the_same_texts():
     """Ada is 1 below Bo on the first text, 3 below the mean of both others on the second."""
     ratings = {"Ada": {1: 2, 2: 1, 3: 5}, "Bo": {1: 3, 2: 3}, "Cy": {2: 5}}
-    found = measure_agreement(
+    found = compute_annotator_agreement(
         {
             name: {(text, text): one for text, one in own.items()}
             for name, own in ratings.items()
@@ -75,14 +80,14 @@ def test_agreement_has_intervals_by_leaving_out_an_instance_with_all_its_texts()
         }
         for name in ("Ada", "Bo", "Cy")
     }
-    found = measure_agreement(ratings)
+    found = compute_annotator_agreement(ratings)
 
     def without(instance: int):
         kept = {
             name: {text: one for text, one in own.items() if text[0] != instance}
             for name, own in ratings.items()
         }
-        return measure_agreement(kept)
+        return compute_annotator_agreement(kept)
 
     left_out = [without(instance) for instance in range(20)]
     for value, interval, values in (
@@ -97,7 +102,7 @@ def test_agreement_has_intervals_by_leaving_out_an_instance_with_all_its_texts()
     ):
         error = np.sqrt(19 * np.var(values))
         assert interval == pytest.approx(
-            tuple(map(float, score_bounds(value, error, 20, (-1.0, 1.0))))
+            tuple(map(float, compute_score_bounds(value, error, 20, (-1.0, 1.0))))
         )
         assert -1 < interval[0] < value < interval[1] <= 1
 
@@ -105,7 +110,7 @@ def test_agreement_has_intervals_by_leaving_out_an_instance_with_all_its_texts()
 def test_agreement_without_an_interval_says_why():
     def agreed(*ratings: tuple[int, int]):
         names = zip(("Ada", "Bo"), zip(*ratings, strict=True), strict=True)
-        return measure_agreement(
+        return compute_annotator_agreement(
             {
                 name: {(place, place): one for place, one in enumerate(own)}
                 for name, own in names
@@ -137,7 +142,7 @@ def test_a_mean_is_over_all_ratings_with_an_interval_over_instances():
         (7, 2, 4),
         *((8, instance, 1) for instance in range(3)),
     ]
-    found = mean_ratings_by_system(rated, 3)
+    found = compute_mean_ratings_by_system(rated, 3)
     assert (found[7].value, found[7].n) == (4.0, 4)
     low, high = found[7].interval
     assert 1 < low < 4 < high < 5
@@ -147,8 +152,8 @@ def test_a_mean_is_over_all_ratings_with_an_interval_over_instances():
 
 
 def test_fewer_than_three_rated_instances_have_no_interval():
-    assert mean_ratings_by_system([(7, 0, 4)], 1)[7].interval is None
-    found = mean_ratings_by_system(
+    assert compute_mean_ratings_by_system([(7, 0, 4)], 1)[7].interval is None
+    found = compute_mean_ratings_by_system(
         [(7, 0, 4), (7, 1, 3), *((8, instance, 2) for instance in range(4))], 4
     )
     assert found[7].interval is None

@@ -6,10 +6,10 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.refusals import Refused
-from scoring.models import class_numbers_of_evaluations
-from scoring.results.board.comparisons import read_statistics
-from scoring.results.board.gold_keys import gold_key_options
+from citeboard.core.refusals import ActionRefused
+from scoring.models import load_class_scores_of_evaluations
+from scoring.results.board.comparisons import read_statistics_of_run
+from scoring.results.board.gold_keys import build_gold_key_options
 from scoring.worker.baseline_runs import request_baselines
 from scoring.worker.rescoring import request_rescoring_of_stale_phases
 from scoring.worker.score import score
@@ -76,7 +76,7 @@ def test_it_is_scored_under_every_rule_set_as_the_offline_command_does(
             str(corpus),
             "--rules",
             evaluation.rules,
-            *gold_key_options(evaluation.gold),
+            *build_gold_key_options(evaluation.gold),
             "--json",
         ]
         assert offline.main(command) == 0
@@ -104,7 +104,7 @@ def test_it_is_scored_under_every_rule_set_as_the_offline_command_does(
 
 
 def test_it_is_told_by_annotator_too(line):
-    found = class_numbers_of_evaluations(
+    found = load_class_scores_of_evaluations(
         [line.evaluations.get(rules="corrected").pk], "answered_by", "overlap_f1_micro"
     )
     assert {label: number.value for label, _, number in found} == {
@@ -260,7 +260,7 @@ def test_a_human_summary_is_held_to_the_abstract_and_to_what_the_others_made(
     assert values["rouge_1_f1.abstract"] == pytest.approx(
         (2 * 1 / 8 + 2 * 2 / 11) / 2, abs=1e-5
     )
-    by_name = class_numbers_of_evaluations(
+    by_name = load_class_scores_of_evaluations(
         [evaluation.pk], "answered_by", "rouge_1_f1.abstract"
     )
     assert {label: number.value for label, _, number in by_name} == {
@@ -300,7 +300,7 @@ def test_with_ones_own_summary_among_the_gold_the_line_is_higher(summaries, caps
 
 def test_where_nobody_annotated_twice_there_is_none_to_ask_for():
     phase = factories.make_phase()
-    with pytest.raises(Refused, match="no topic of the gold has two annotators"):
+    with pytest.raises(ActionRefused, match="no topic of the gold has two annotators"):
         request_baselines(phase=phase, names=["human-line"], by=None)
     assert "human-line" not in [
         each.name for each in request_baselines(phase=phase, by=None)
@@ -330,7 +330,7 @@ def test_where_numbers_are_of_a_part_so_is_the_line(tmp_path, client):
         score_of = evaluation.scores.get(shared__metric="overlap_f1_micro")
         return (
             score_of.n,
-            read_statistics(evaluation).units.size,
+            read_statistics_of_run(evaluation).units.size,
             score_of.column.split("part:")[1][:7],
         )
 

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 from scoring.metrics.base import Metric
-from scoring.stats.people_and_labels import alpha, fleiss, gwet
+from scoring.stats.people_and_labels import (
+    compute_fleiss_kappa,
+    compute_gwet_ac1,
+    compute_krippendorff_alpha,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Test sets of a cell in `make proofs`, where two processes take some minutes.
@@ -106,12 +110,14 @@ def test_vectorized_coefficients_of_people_are_those_of_single_test_sets(simulat
     ratings[:7, 1] = ratings[:7, 0]
     items = ratings.tolist()
     sums = simulation.rated_rows(ratings).sum(axis=0)
-    assert simulation.fleiss_of(sums) == pytest.approx(fleiss(items))
-    assert simulation.ordinal_alpha_of(sums) == pytest.approx(alpha(items, "ordinal"))
+    assert simulation.fleiss_of(sums) == pytest.approx(compute_fleiss_kappa(items))
+    assert simulation.ordinal_alpha_of(sums) == pytest.approx(
+        compute_krippendorff_alpha(items, "ordinal")
+    )
     binary = np.minimum(ratings, 1)
     sums = simulation.rated_rows(binary).sum(axis=0)
     assert simulation.ac1_of_two_labels(sums) == pytest.approx(
-        gwet(binary.tolist(), (0, 1))
+        compute_gwet_ac1(binary.tolist(), (0, 1))
     )
 
 

@@ -11,9 +11,9 @@ import pytest
 from scoring.metrics.classification import ClassAverage, Kappa
 from scoring.metrics.numbers import Determination
 from scoring.stats import jackknife
-from scoring.stats.jackknife import t_quantile
-from scoring.stats.resampling import NotFinite
-from scoring.stats.significance import Paired, difference_interval
+from scoring.stats.jackknife import compute_t_quantile
+from scoring.stats.resampling import NonFiniteStatistics
+from scoring.stats.significance import PairedRuns, compute_difference_interval
 from tests.lazily import Lazily
 from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
 
@@ -61,13 +61,15 @@ def by_hand(metric, rows) -> float:
 @pytest.mark.parametrize("df", [1, 2, 3, 4, 9, 17, 99, 299, 300, 13_999])
 @pytest.mark.parametrize("share", [0.6, 0.8, 0.975, 0.9999, 0.025])
 def test_quantiles_of_students_t_are_those_of_scipy(share, df):
-    assert t_quantile(share, df) == pytest.approx(stats.t.ppf(share, df), rel=1e-9)
+    assert compute_t_quantile(share, df) == pytest.approx(
+        stats.t.ppf(share, df), rel=1e-9
+    )
 
 
 def test_there_is_no_quantile_of_everything_or_of_no_unit():
     for share, df in ((1.0, 3), (0.0, 3), (0.5, 0)):
         with pytest.raises(ValueError, match="there is no quantile"):
-            t_quantile(share, df)
+            compute_t_quantile(share, df)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,7 @@ def test_the_error_is_that_of_leaving_out_one_unit_after_the_other(metric):
     rows = np.random.default_rng(3).integers(1, 9, (7, 3)).astype(float)
     rows = metric.unit_stats(rows) if metric.per_unit else rows
     left_out = metric.aggregate(rows.sum(axis=0) - rows)
-    assert jackknife.jackknife_error(left_out) == pytest.approx(
+    assert jackknife.compute_jackknife_error(left_out) == pytest.approx(
         by_hand(metric, rows), rel=1e-10
     )
 
@@ -85,15 +87,17 @@ def test_the_error_is_that_of_leaving_out_one_unit_after_the_other(metric):
 def test_of_a_mean_the_error_is_the_standard_error():
     values = np.random.default_rng(5).random(12)
     left_out = Mean().aggregate(mean_rows(values).sum(axis=0) - mean_rows(values))
-    assert jackknife.jackknife_error(left_out) == pytest.approx(
+    assert jackknife.compute_jackknife_error(left_out) == pytest.approx(
         stats.sem(values), rel=1e-10
     )
 
 
 def test_errors_of_many_values_at_once_are_those_of_each():
     left_out = np.random.default_rng(6).random((3, 8))
-    alone = [float(jackknife.jackknife_error(values)) for values in left_out]
-    assert jackknife.jackknife_error(left_out) == pytest.approx(alone, rel=1e-12)
+    alone = [float(jackknife.compute_jackknife_error(values)) for values in left_out]
+    assert jackknife.compute_jackknife_error(left_out) == pytest.approx(
+        alone, rel=1e-12
+    )
 
 
 def test_a_share_has_a_wilson_interval_of_the_trials_that_its_error_stands_for():
@@ -171,7 +175,9 @@ def test_towards_its_one_end_an_interval_has_t_errors_and_away_from_it_those_of_
     distances = np.array([0.9, 1.5, 1.1, 1.3])
     left_out = end + sign * distances
     value_range = (end, math.inf) if sign > 0 else (-math.inf, end)
-    ends = jackknife.one_ended_bounds(end + sign * 1.2, left_out, 4, value_range)
+    ends = jackknife.compute_one_ended_bounds(
+        end + sign * 1.2, left_out, 4, value_range
+    )
     t, scale = stats.t.ppf(0.975, 3), math.sqrt(3 / 4)
     error, of_logs = (
         scale * math.sqrt(((own - own.mean()) ** 2).sum())
@@ -190,12 +196,14 @@ def test_an_interval_never_reaches_beyond_the_one_end_of_its_measure():
     assert low < 0.814 < high <= 1.0
     assert interval(r2, r2.instance_stats(gold, gold)) is None
     with pytest.raises(ValueError, match="expected two ends or none"):
-        jackknife.score_bounds(0.5, np.asarray(0.1), 9, (0.0, math.inf))
+        jackknife.compute_score_bounds(0.5, np.asarray(0.1), 9, (0.0, math.inf))
 
 
 def test_an_error_of_a_single_unit_has_no_interval():
     """Without that unit the error is at its end, of which there is no logarithm."""
-    [found] = jackknife.intervals_or_reasons([(Length(), mean_rows([0, 0, 0, 7.0]))])
+    [found] = jackknife.compute_intervals_or_reasons(
+        [(Length(), mean_rows([0, 0, 0, 7.0]))]
+    )
     assert found == "few-units"
 
 
@@ -218,7 +226,7 @@ def test_an_infinite_or_undefined_value_has_no_interval_and_neither_has_one_that
 
 
 def test_a_number_that_is_none_is_named():
-    with pytest.raises(NotFinite, match="column 0 of row 1"):
+    with pytest.raises(NonFiniteStatistics, match="column 0 of row 1"):
         interval(Mean(), mean_rows([0.1, math.nan, 0.2]))
 
 
@@ -254,7 +262,7 @@ def test_metrics_measured_together_have_the_intervals_they_have_alone():
 
 
 def test_runs_that_are_the_same_in_every_unit_have_no_interval():
-    low, high = jackknife.difference_bounds(
+    low, high = jackknife.compute_difference_bounds(
         0.0, np.asarray(0.0), 20, (0.0, 100.0), same=1.0
     )
     assert np.isnan(low)
@@ -269,7 +277,9 @@ def test_a_word_of_difference_in_one_unit_is_as_wide_as_nothing_but_a_hair_of_it
     for tiny in (1e-1, 1e-3, 1e-6, 1e-9):
         a, b = np.full(20, 0.4), np.full(20, 0.4)
         b[3] += tiny
-        low, high = difference_interval(Paired(Mean(), mean_rows(a), mean_rows(b)))
+        low, high = compute_difference_interval(
+            PairedRuns(Mean(), mean_rows(a), mean_rows(b))
+        )
         assert low < 0 < high
         widths.append(high - low)
     low, high = wilson(0.5 * 4 * 20**2 / 0.95, 4 * 20**2 / 0.95, t)
@@ -278,7 +288,7 @@ def test_a_word_of_difference_in_one_unit_is_as_wide_as_nothing_but_a_hair_of_it
 
 
 def test_a_difference_has_the_wilson_interval_of_the_trials_that_its_error_stands_for():
-    found = jackknife.difference_bounds(10.0, np.asarray(5.0), 20, (0.0, 100.0))
+    found = jackknife.compute_difference_bounds(10.0, np.asarray(5.0), 20, (0.0, 100.0))
     # On a scale from 0 to 1 the difference is 0.55 and its error 0.025.
     trials = 0.55 * 0.45 / 0.025**2
     low, high = wilson(0.55 * trials, trials, stats.t.ppf(0.975, 19))
@@ -286,9 +296,13 @@ def test_a_difference_has_the_wilson_interval_of_the_trials_that_its_error_stand
 
 
 def test_a_difference_lies_between_minus_and_plus_the_range():
-    low, high = jackknife.difference_bounds(0.9, np.asarray(0.08), 4, (0.0, 1.0))
+    low, high = jackknife.compute_difference_bounds(
+        0.9, np.asarray(0.08), 4, (0.0, 1.0)
+    )
     assert -1 <= low < 0.9 < high <= 1
-    low, high = jackknife.difference_bounds(90.0, np.asarray(80.0), 4, (0.0, math.inf))
+    low, high = jackknife.compute_difference_bounds(
+        90.0, np.asarray(80.0), 4, (0.0, math.inf)
+    )
     assert (low + high) / 2 == pytest.approx(90.0)
 
 
@@ -360,9 +374,11 @@ def test_each_part_is_carried_by_its_own_denominator(part):
 
 def test_units_of_unequal_weight_have_the_degrees_of_freedom_of_kishs_number():
     weights = np.array([1.0, 1, 1, 5])
-    assert jackknife.kish_number(weights) == pytest.approx(64 / 28)
-    assert jackknife.kish_number(np.ones(7)) == 7
-    low, high = jackknife.score_bounds(0.5, np.asarray(0.1), 64 / 28, jackknife.NO_ENDS)
+    assert jackknife.compute_kish_number(weights) == pytest.approx(64 / 28)
+    assert jackknife.compute_kish_number(np.ones(7)) == 7
+    low, high = jackknife.compute_score_bounds(
+        0.5, np.asarray(0.1), 64 / 28, jackknife.UNBOUNDED_RANGE
+    )
     assert (high - low) / 2 == pytest.approx(0.1 * stats.t.ppf(0.975, 64 / 28 - 1))
 
 
@@ -381,7 +397,7 @@ def test_there_is_always_a_reason_where_there_is_no_interval():
         ),
         (Length(), rows, "all-equal"),
     ):
-        [found] = jackknife.intervals_or_reasons([(metric, own)])
+        [found] = jackknife.compute_intervals_or_reasons([(metric, own)])
         assert found == reason
 
 

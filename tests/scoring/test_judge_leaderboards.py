@@ -9,10 +9,10 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.metrics.leaderboards import LeaderboardCorrelation, RankDistance
-from scoring.stats.jackknife import value_interval
-from scoring.stats.significance import Paired, randomisation_tests
+from scoring.stats.jackknife import compute_jackknife_interval
+from scoring.stats.significance import PairedRuns, run_randomisation_tests
 from tasks.types import InputRefused, task_type
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tasks.types.judge_leaderboards.leaderboards import SystemScore
 from tests.scoring.offline import refusals, score
 
@@ -195,7 +195,7 @@ def test_what_is_wrong_with_a_leaderboard_is_told(capsys, files, text, told):
 def test_public_inputs_name_systems_and_topics_by_id_whatever_the_truth_says(files):
     [path], _ = files(drawn(1)[::-1], "")
     kind = task_type(TYPE)
-    public = dict(kind.public_files(open_input(path), {}))
+    public = dict(kind.public_files(open_input_files(path), {}))
     assert set(public) == {"systems.jsonl", "topics.jsonl"}
     named = [
         json.loads(line)["run_id"] for line in public["systems.jsonl"].splitlines()
@@ -203,17 +203,19 @@ def test_public_inputs_name_systems_and_topics_by_id_whatever_the_truth_says(fil
     assert named == SYSTEMS
     assert b"0." not in b"".join(public.values())
     other, _ = files(drawn(7), "")
-    assert dict(kind.public_files(open_input(other[0]), {})) == public
+    assert dict(kind.public_files(open_input_files(other[0]), {})) == public
     files(drawn(1)[::-1], "")
     for name, content in public.items():
         path.with_name(name).write_bytes(content)
-    inputs = [*open_input(path.with_name("systems.jsonl")),
-              *open_input(path.with_name("topics.jsonl"))]  # fmt: skip
-    assert kind.read_inputs(inputs, {}) == kind.read_gold(open_input(path), {}).index
+    inputs = [*open_input_files(path.with_name("systems.jsonl")),
+              *open_input_files(path.with_name("topics.jsonl"))]  # fmt: skip
+    assert (
+        kind.read_inputs(inputs, {}) == kind.read_gold(open_input_files(path), {}).index
+    )
     ordered, _ = files(drawn(1), "")
     assert (
-        kind.read_gold(open_input(path), {}).digest
-        == kind.read_gold(open_input(ordered[0]), {}).digest
+        kind.read_gold(open_input_files(path), {}).digest
+        == kind.read_gold(open_input_files(ordered[0]), {}).digest
     )
 
 
@@ -236,7 +238,7 @@ def test_a_truth_that_would_take_hours_is_refused(files, systems, topics, told):
     ]
     [path], _ = files("\n".join(rows), "")
     with pytest.raises(InputRefused, match=told):
-        task_type(TYPE).read_gold(open_input(path), {})
+        task_type(TYPE).read_gold(open_input_files(path), {})
 
 
 @pytest.mark.parametrize(
@@ -260,7 +262,7 @@ def test_the_interval_is_the_jackknife_s_over_systems(capsys, files):
     for system in SYSTEMS:
         without = [[row for row in side if row[0] != system] for side in (truth, judge)]
         left_out.append(values(capsys, *files(*without))["tau_gap"])
-    low, high = value_interval(told["value"], left_out, (-1.0, 1.0))
+    low, high = compute_jackknife_interval(told["value"], left_out, (-1.0, 1.0))
     assert (told["low"], told["high"]) == pytest.approx((low, high), rel=1e-9)
 
 
@@ -282,7 +284,9 @@ def test_two_judges_are_compared_whatever_their_scales():
                 )
                 for side in (sides[0], scale * sides[1] + scale - 1)
             ]  # fmt: skip
-            [test] = randomisation_tests([Paired(one, *rows)], trials=1000, seed=0)
+            [test] = run_randomisation_tests(
+                [PairedRuns(one, *rows)], trials=1000, seed=0
+            )
             tested.append(test.p)
     assert tested[:2] == pytest.approx(tested[2:])
     distance = RankDistance("rank_distance", "corrected")

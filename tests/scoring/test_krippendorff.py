@@ -7,7 +7,7 @@ import krippendorff
 import numpy as np
 import pytest
 
-from scoring.stats.people_and_labels import alpha
+from scoring.stats.people_and_labels import compute_krippendorff_alpha
 
 #: Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section C: four observers, missing data.
 OBSERVERS = [
@@ -30,7 +30,7 @@ def items(observers) -> list[list[int]]:
     ("level", "value"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
 )
 def test_his_example_has_the_published_value(level, value):
-    assert round(alpha(items(OBSERVERS), level), 3) == value
+    assert round(compute_krippendorff_alpha(items(OBSERVERS), level), 3) == value
 
 
 @LEVELS
@@ -48,7 +48,7 @@ def test_any_ratings_with_gaps_agree_as_in_the_package(level, seed):
         ]
     )
     expected = krippendorff.alpha(reliability_data=matrix, level_of_measurement=level)
-    assert alpha(items(observers), level) == pytest.approx(
+    assert compute_krippendorff_alpha(items(observers), level) == pytest.approx(
         expected, rel=1e-12, abs=1e-12
     )
 
@@ -56,10 +56,10 @@ def test_any_ratings_with_gaps_agree_as_in_the_package(level, seed):
 @LEVELS
 @pytest.mark.parametrize("own", [[], [[3]], [[3, 3], [3, 3, 3]]])
 def test_without_two_ratings_that_differ_it_is_undefined(level, own):
-    assert math.isnan(alpha(own, level))
+    assert math.isnan(compute_krippendorff_alpha(own, level))
 
 
 def test_labels_may_be_words():
-    assert alpha(
+    assert compute_krippendorff_alpha(
         [["yes", "yes"], ["no", "no"], ["yes", "no"]], "nominal"
     ) == pytest.approx(1 - 0.2 / 0.36)

@@ -15,8 +15,8 @@ from scoring.metrics.numbers import (
     SquaredError,
 )
 from scoring.offline.compare import compare_runs
-from scoring.offline.evaluate import Measurements
-from scoring.stats.significance import Paired, randomisation_tests
+from scoring.offline.evaluate import RunMeasurements
+from scoring.stats.significance import PairedRuns, run_randomisation_tests
 from tests.mass import mass
 
 KINDS = {
@@ -60,10 +60,10 @@ def drawn(rng, count, offset, far):
     return gold.tolist(), (gold + far * math.hypot(1, spread) + noise).tolist()
 
 
-def measurements(metrics, gold, answers) -> Measurements:
+def measurements(metrics, gold, answers) -> RunMeasurements:
     rows = {own.statistic: own.instance_stats(gold, answers) for own in metrics}
     names = [f"i{place:04d}" for place in range(len(gold))]
-    return Measurements(matrices=rows, units=np.arange(len(gold)), unit_names=names)
+    return RunMeasurements(matrices=rows, units=np.arange(len(gold)), unit_names=names)
 
 
 @pytest.mark.mass
@@ -117,9 +117,9 @@ def test_a_change_of_one_answer_is_a_difference_of_one_row():
         METRICS["pearson"].instance_stats(gold, answers)
         for answers in (gold, [*gold[:4], 40.0, *gold[5:]])
     ]
-    pair = Paired(METRICS["pearson"], *rows)
+    pair = PairedRuns(METRICS["pearson"], *rows)
     assert np.flatnonzero((pair.a != pair.b).any(axis=1)).tolist() == [4]
-    [test] = randomisation_tests([pair], trials=9, seed=0)
+    [test] = run_randomisation_tests([pair], trials=9, seed=0)
     assert test.trials == 2
 
 

@@ -7,14 +7,14 @@ import pytest
 
 from scoring.metrics.weighted import RankCorrelation
 from scoring.stats.leakage import (
-    bits_by_ladder,
-    bits_by_ranks,
-    bits_told,
-    correlation_of_rows,
+    compute_bits_by_ranks,
+    compute_ladder_step,
+    compute_max_bits_by_ladder,
+    compute_max_bits_by_scores,
+    compute_rank_publications_per_year,
+    correlate_row_values,
     count_differing_rows,
-    ladder_step,
-    laddered,
-    ranks_a_year,
+    round_score_by_ladder,
 )
 from tests.scoring.toys import Mean, mean_rows
 
@@ -37,11 +37,13 @@ from tests.scoring.toys import Mean, mean_rows
     ],
 )
 def test_a_step_is_the_standard_error_rounded_up_to_1_2_or_5(values, step):
-    assert ladder_step(Mean(), mean_rows(values)) == pytest.approx(step, rel=1e-9)
+    assert compute_ladder_step(Mean(), mean_rows(values)) == pytest.approx(
+        step, rel=1e-9
+    )
 
 
 def test_two_units_have_no_step():
-    assert math.isnan(ladder_step(Mean(), mean_rows([0.1, 0.9])))
+    assert math.isnan(compute_ladder_step(Mean(), mean_rows([0.1, 0.9])))
 
 
 @pytest.mark.parametrize(
@@ -62,21 +64,23 @@ def test_two_units_have_no_step():
 def test_a_number_is_told_on_the_grid_where_it_is_a_step_better(
     value, step, best, sign, told
 ):
-    assert laddered(value, step, best, sign) == told
+    assert round_score_by_ladder(value, step, best, sign) == told
 
 
 def test_bits_are_counted_by_what_could_have_been_told():
-    assert bits_told(3, [1, 3]) == 3 * (1 + 2)
-    assert bits_told(2, []) == 0
+    assert compute_max_bits_by_scores(3, [1, 3]) == 3 * (1 + 2)
+    assert compute_max_bits_by_scores(2, []) == 0
     # 100 instances have at most 40 steps; 1,000 tries place each in log2(1000) bits.
-    assert bits_by_ladder(1000, 100) == pytest.approx(
+    assert compute_max_bits_by_ladder(1000, 100) == pytest.approx(
         40 * (math.log2(1000) + math.log2(40))
     )
-    assert bits_by_ladder(5, 100) == pytest.approx(5 * (math.log2(5) + math.log2(40)))
-    assert bits_by_ladder(1, 100) == pytest.approx(1 + math.log2(40))
-    assert bits_by_ladder(3, 0) == 0
-    assert bits_by_ranks(12, 8) == 36
-    assert bits_by_ranks(3, 1) == 3
+    assert compute_max_bits_by_ladder(5, 100) == pytest.approx(
+        5 * (math.log2(5) + math.log2(40))
+    )
+    assert compute_max_bits_by_ladder(1, 100) == pytest.approx(1 + math.log2(40))
+    assert compute_max_bits_by_ladder(3, 0) == 0
+    assert compute_bits_by_ranks(12, 8) == 36
+    assert compute_bits_by_ranks(3, 1) == 3
 
 
 @pytest.mark.parametrize(
@@ -87,7 +91,7 @@ def test_bits_are_counted_by_what_could_have_been_told():
 def test_a_private_part_ranks_as_often_a_year_as_its_size_allows(
     instances, runs, times
 ):
-    assert ranks_a_year(instances, runs) == times
+    assert compute_rank_publications_per_year(instances, runs) == times
 
 
 @pytest.mark.parametrize("columns", [0, 2])
@@ -111,7 +115,7 @@ def test_runs_of_a_weighted_measure_are_correlated_if_it_has_intervals(monkeypat
         metric.instance_stats(gold, answers)
         for answers in ([1.0, 3.0, 2.0, 4.0, 6.0, 5.0], [2.0, 1.0, 3.0, 6.0, 4.0, 5.0])
     )
-    assert correlation_of_rows(metric, one, one) == pytest.approx(1)
-    assert -1 < correlation_of_rows(metric, one, other) < 1
+    assert correlate_row_values(metric, one, one) == pytest.approx(1)
+    assert -1 < correlate_row_values(metric, one, other) < 1
     monkeypatch.setattr(metric, "has_interval", False)
-    assert math.isnan(correlation_of_rows(metric, one, other))
+    assert math.isnan(correlate_row_values(metric, one, other))

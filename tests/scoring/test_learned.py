@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.metrics import Unavailable
-from scoring.metrics.base import value_of
-from scoring.metrics.local_models import Learned, folder_of
+from scoring.metrics import SoftwareUnavailable
+from scoring.metrics.base import compute_metric_value
+from scoring.metrics.local_models import Learned, find_model_folder
 from tests.scoring.offline import score
 from tests.tasks.types.instances import write_gold, write_run
 
@@ -89,7 +89,7 @@ def test_every_pair_has_the_number_that_the_model_gives_it_alone(tmp_path):
     expected = [by_itself(folder, *pair) for pair in zip(gold, answers, strict=True)]
     assert stats[:4, 0] == pytest.approx(expected, abs=1e-6)
     assert stats[:, 1].tolist() == [1, 1, 1, 1, 0]
-    assert value_of(learned(folder), stats, np.arange(5)) == pytest.approx(
+    assert compute_metric_value(learned(folder), stats, np.arange(5)) == pytest.approx(
         np.mean(expected), abs=1e-6
     )
     assert learned(folder).value_range == (-math.inf, math.inf)
@@ -113,9 +113,9 @@ def test_it_is_a_column_where_the_option_names_a_model(capsys, tmp_path):
 def test_a_model_that_is_not_there_or_gives_several_numbers_is_told(tmp_path):
     absent = learned(tmp_path / "none")
     assert "neither a folder here" in absent.requirements()[0].missing
-    with pytest.raises(Unavailable, match="neither a folder here"):
+    with pytest.raises(SoftwareUnavailable, match="neither a folder here"):
         absent.instance_stats(["a"], ["b"])
-    with pytest.raises(Unavailable, match="gives 3 numbers a pair"):
+    with pytest.raises(SoftwareUnavailable, match="gives 3 numbers a pair"):
         learned(make_model(tmp_path / "three", labels=3)).instance_stats(
             ["sand"], ["sand"]
         )
@@ -124,13 +124,13 @@ def test_a_model_that_is_not_there_or_gives_several_numbers_is_told(tmp_path):
 def test_a_model_of_the_hub_is_there_once_it_was_fetched(tmp_path, monkeypatch):
     pytest.importorskip("huggingface_hub")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    assert folder_of("some/model") is None
+    assert find_model_folder("some/model") is None
     fetched = tmp_path / "models--some--model"
     (fetched / "refs").mkdir(parents=True)
     (fetched / "refs" / "main").write_text("c0ffee")
     (fetched / "snapshots" / "c0ffee").mkdir(parents=True)
     (fetched / "snapshots" / "c0ffee" / "config.json").write_text("{}")
-    assert folder_of("some/model") == fetched / "snapshots" / "c0ffee"
-    assert folder_of("not a name/of/the hub") is None
+    assert find_model_folder("some/model") == fetched / "snapshots" / "c0ffee"
+    assert find_model_folder("not a name/of/the hub") is None
     monkeypatch.setattr("scoring.metrics.local_models.find_spec", lambda name: None)
-    assert folder_of("some/model") is None
+    assert find_model_folder("some/model") is None

@@ -8,19 +8,19 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils.timezone import now
 
-from citeboard.api.receipts import receipts_of
+from citeboard.api.receipts import serialize_receipts
 from scoring.metrics.entailment import read_entailment_labels
 from scoring.models import Judge, Judgement, UsedJudgements
-from scoring.results.board.judged import judgement_notes
+from scoring.results.board.judged import build_judgement_notes
 from scoring.results.board.visibility import Audience
 from scoring.worker import gathering, ledger
-from scoring.worker.entailment_labels import import_labels, label_file_lines
+from scoring.worker.entailment_labels import import_labels, iterate_label_file_lines
 from scoring.worker.ledger import (
-    ROWS_PER_STATEMENT,
-    judgement_file_lines,
+    ROWS_PER_SQL_STATEMENT,
+    iterate_judgement_file_lines,
     look_up_labels,
 )
-from scoring.worker.local_copies import FileRefused
+from scoring.worker.local_copies import UploadedFileRefused
 from scoring.worker.rescoring import request_rescoring_of_phase
 from scoring.worker.score import score
 from scoring.worker.withdrawal import withdraw_import
@@ -50,7 +50,7 @@ def bring(tmp_path, lines, **more):
 
 
 def refused(tmp_path, lines, **more) -> list[str]:
-    with pytest.raises(FileRefused) as refusal:
+    with pytest.raises(UploadedFileRefused) as refusal:
         bring(tmp_path, lines, **more)
     return [str(problem) for problem in refusal.value.problems]
 
@@ -63,7 +63,9 @@ def work(*runs) -> None:
 
 
 def exported(judge: str, kind: str) -> list[dict]:
-    lines = judgement_file_lines(list(Judge.objects.deciding(judge, None, kind)))
+    lines = iterate_judgement_file_lines(
+        list(Judge.objects.deciding(judge, None, kind))
+    )
     return [json.loads(line) for line in lines]
 
 
@@ -85,7 +87,7 @@ def test_postgresql_knows_the_number_of_rows_after_a_large_import(
 ):
     if connection.vendor != "postgresql":
         pytest.skip("SQLite keeps no statistics of its own accord")
-    monkeypatch.setattr(ledger, "MIN_ROWS_FOR_STATISTICS", 3)
+    monkeypatch.setattr(ledger, "MIN_NEW_ROWS_FOR_ANALYZE", 3)
     # Tests that empty tables leave 0 in place of the -1 of a new table.
     before = estimated_rows()
     counts = []
@@ -116,11 +118,11 @@ def test_texts_are_digested_and_not_kept(tmp_path):
 
 
 def test_equal_rows_are_kept_once_also_within_a_file(tmp_path):
-    many = [row(str(number)) for number in range(ROWS_PER_STATEMENT + 3)]
+    many = [row(str(number)) for number in range(ROWS_PER_SQL_STATEMENT + 3)]
     done = bring(tmp_path, [HEADER, *many, *many[:7]])
     assert (done.added, Judgement.objects.count()) == (
-        ROWS_PER_STATEMENT + 3,
-        ROWS_PER_STATEMENT + 3,
+        ROWS_PER_SQL_STATEMENT + 3,
+        ROWS_PER_SQL_STATEMENT + 3,
     )
 
 
@@ -144,7 +146,7 @@ def test_a_judge_s_own_season_goes_before_shared_rows_in_files_and_look_ups(tmp_
     bring(tmp_path, [HEADER, row("a", "none")], season=season)
     bring(tmp_path, [HEADER, row("a"), row("b")])
     judges = list(Judge.objects.deciding("nli", season, "supports"))
-    lines = [json.loads(line) for line in judgement_file_lines(judges)]
+    lines = [json.loads(line) for line in iterate_judgement_file_lines(judges)]
     assert [one["label"] for one in lines[1:]] == ["none", "full"]
     items = [one.items for one in Judgement.objects.filter(judge=judges[1])]
     found = dict(look_up_labels(judges, items))
@@ -167,14 +169,14 @@ def test_a_scorer_is_given_the_judgements_of_its_own_pairs_alone(
     others = [("another premise", f"claim {number}") for number in range(50)]
     bring(tmp_path, decided(*PAIRS, *others))
     given = []
-    options = gathering.GatheredJudgements.options
+    options = gathering.CollectedJudgementsOfRun.options
 
     def watched(self, folder):
         made = options(self, folder)
         given.append(read_entailment_labels(folder / "labels-entails.jsonl").entailed)
         return made
 
-    monkeypatch.setattr(gathering.GatheredJudgements, "options", watched)
+    monkeypatch.setattr(gathering.CollectedJudgementsOfRun, "options", watched)
     run = citing_run(phase)
     work(run)
     assert recall(run) == 100
@@ -197,10 +199,10 @@ def test_votes_decide_a_run_and_a_later_vote_makes_its_numbers_outdated(
     work(run, silent)
     before = run.evaluations.get()
     assert recall(run) == 100
-    assert judgement_notes(phase, [before.pk]) == []
+    assert build_judgement_notes(phase, [before.pk]) == []
     bring(tmp_path, [header, vote("p3", False), vote("p4", False, (OSLO, "other"))])
     assert recall(run) == 100
-    notes = judgement_notes(phase, [before.pk, silent.evaluations.get().pk])
+    notes = build_judgement_notes(phase, [before.pk, silent.evaluations.get().pk])
     assert notes == ["Judgements have been added that concern 1 run."]
     bring(tmp_path, [header, vote("p5", False), vote("p6", False)])
     work(run)
@@ -208,7 +210,7 @@ def test_votes_decide_a_run_and_a_later_vote_makes_its_numbers_outdated(
     request_rescoring_of_phase(phase=phase, by=None)
     work(run)
     assert recall(run) < 100
-    assert judgement_notes(phase, [before.pk]) == []
+    assert build_judgement_notes(phase, [before.pk]) == []
 
 
 def test_a_divided_vote_takes_the_lower_label_and_is_counted(phase, tmp_path):
@@ -220,9 +222,9 @@ def test_a_divided_vote_takes_the_lower_label_and_is_counted(phase, tmp_path):
     work(run)
     assert recall(run) == 0
     assert UsedJudgements.objects.get().ties == 2
-    [note] = judgement_notes(phase, [run.evaluations.get().pk])
+    [note] = build_judgement_notes(phase, [run.evaluations.get().pk])
     assert note.startswith("People are divided on up to 2 judgements behind a run")
-    lines = label_file_lines(list(Judge.objects.deciding(MODEL, None)))
+    lines = iterate_label_file_lines(list(Judge.objects.deciding(MODEL, None)))
     assert sorted(json.loads(line).get("entailed", -1) for line in lines) == [
         *(-1, 0, 0),
         *(1, 1, 1, 1),
@@ -233,9 +235,12 @@ def test_files_of_labels_have_a_model_s_first_usable_answer(tmp_path):
     texts = ["premise", "claim"]
     header = {"kind": "entails", "judge": "chat"}
     bring(tmp_path, [header, {"texts": texts, "label": "no label"}])
-    assert len(list(label_file_lines(list(Judge.objects.deciding("chat", None))))) == 1
+    assert (
+        len(list(iterate_label_file_lines(list(Judge.objects.deciding("chat", None)))))
+        == 1
+    )
     bring(tmp_path, [header, {"texts": texts, "label": "yes", "repeat": 1}])
-    [_, line] = label_file_lines(list(Judge.objects.deciding("chat", None)))
+    [_, line] = iterate_label_file_lines(list(Judge.objects.deciding("chat", None)))
     assert json.loads(line)["entailed"] == 1
 
 
@@ -259,7 +264,7 @@ def test_a_row_that_changes_between_two_look_ups_makes_the_numbers_outdated(
     phase, tmp_path, monkeypatch
 ):
     done = bring(tmp_path, decided(*PAIRS[:3]))
-    add, looked_up = gathering.GatheredJudgements.add, []
+    add, looked_up = gathering.CollectedJudgementsOfRun.add, []
 
     def watched(self, pending):
         found = add(self, pending)
@@ -269,7 +274,7 @@ def test_a_row_that_changes_between_two_look_ups_makes_the_numbers_outdated(
             bring(tmp_path, decided(entailed=lambda _: 0))
         return found
 
-    monkeypatch.setattr(gathering.GatheredJudgements, "add", watched)
+    monkeypatch.setattr(gathering.CollectedJudgementsOfRun, "add", watched)
     run = citing_run(phase)
     work(run)
     assert UsedJudgements.objects.get().outdated_at is not None
@@ -299,12 +304,12 @@ def test_a_withdrawn_import_decides_nothing_and_its_runs_are_scored_again(
     # The run keeps its numbers until it is rescored; they state the withdrawal.
     evaluation = run.evaluations.get()
     told = ["Judgements behind 1 run were withdrawn: A wrong prompt."]
-    assert judgement_notes(phase, [evaluation.pk]) == told
+    assert build_judgement_notes(phase, [evaluation.pk]) == told
     bring(tmp_path, decided(entailed=lambda _: 0))
     work(run)
     assert recall(run) == 0
-    assert judgement_notes(phase, [evaluation.pk]) == []
-    receipts = receipts_of(run, Audience.ORGANISER, has_scores=True, is_own=True)
+    assert build_judgement_notes(phase, [evaluation.pk]) == []
+    receipts = serialize_receipts(run, Audience.ORGANISER, has_scores=True, is_own=True)
     said = [receipt.get("withdrawn_judgements") for receipt in receipts]
     assert said[0][0]["reason"] == "A wrong prompt."
     assert said[1] is None
@@ -320,7 +325,7 @@ def test_a_frozen_board_keeps_its_numbers_and_says_what_was_withdrawn(phase, tmp
     work(run)
     assert run.jobs.get().state == "done"
     assert recall(run) == 100
-    [note] = judgement_notes(phase, [run.evaluations.get().pk])
+    [note] = build_judgement_notes(phase, [run.evaluations.get().pk])
     assert "A wrong prompt." in note
 
 

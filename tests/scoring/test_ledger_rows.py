@@ -6,7 +6,7 @@ import io
 import pytest
 
 from scoring.offline.ledger import read_judgements
-from tasks.types.ledger import GivenLabel, Settled, settled
+from tasks.types.ledger import DecidedLabel, RecordedLabel, decide_label
 from tests.scoring.citing import write_lines
 
 HEADER = {"kind": "supports", "judge": "nli", "digest": "sha256:1"}
@@ -41,19 +41,19 @@ def row(sentence: str, label: str = "full", **more) -> dict:
 def test_people_decide_by_majority_and_a_tie_takes_the_lower_label(
     kind, labels, label, is_tie
 ):
-    given = [GivenLabel(f"p{place}", 0, one) for place, one in enumerate(labels)]
-    decided = settled(kind, given)
+    given = [RecordedLabel(f"p{place}", 0, one) for place, one in enumerate(labels)]
+    decided = decide_label(kind, given)
     assert (decided.label, decided.is_tie) == (label, is_tie)
 
 
 def test_people_without_a_usable_answer_leave_it_to_the_others():
-    given = [GivenLabel("p1", 0, "no label"), GivenLabel("", 0, "none")]
-    assert settled("supports", given) == Settled("none")
+    given = [RecordedLabel("p1", 0, "no label"), RecordedLabel("", 0, "none")]
+    assert decide_label("supports", given) == DecidedLabel("none")
 
 
 def test_a_model_s_first_usable_answer_counts():
-    given = [GivenLabel("", 1, "none"), GivenLabel("", 0, "no label")]
-    assert settled("supports", given) == Settled("none")
+    given = [RecordedLabel("", 1, "none"), RecordedLabel("", 0, "no label")]
+    assert decide_label("supports", given) == DecidedLabel("none")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from citeboard.core import storage
 from scoring.worker import local_copies
-from scoring.worker.local_copies import delete_local_gold, gold_copy
+from scoring.worker.local_copies import delete_local_gold, get_or_make_local_gold_copy
 from scoring.worker.score import score
 from tasks.models import Gold, Job, Submission
 from tests.factories import make_submission
@@ -30,22 +30,24 @@ def gold(submission) -> Gold:
 
 def meanwhile(monkeypatch, act) -> None:
     """Somebody else does this once, while the gold is on its way."""
-    fetch = storage.local_copy
+    fetch = storage.copy_to_local_folder
 
     def fetch_slowly(*given):
         copy = fetch(*given)
-        monkeypatch.setattr(local_copies.storage, "local_copy", fetch)
+        monkeypatch.setattr(local_copies.storage, "copy_to_local_folder", fetch)
         act()
         return copy
 
-    monkeypatch.setattr(local_copies.storage, "local_copy", fetch_slowly)
+    monkeypatch.setattr(local_copies.storage, "copy_to_local_folder", fetch_slowly)
 
 
 def test_what_one_worker_was_given_another_does_not_replace(monkeypatch, gold):
     """A scorer may read the file that it was given, and no other that comes to have its name."""
     given = []
-    meanwhile(monkeypatch, lambda: given.append(gold_copy(gold).open("rb")))
-    path = gold_copy(gold)
+    meanwhile(
+        monkeypatch, lambda: given.append(get_or_make_local_gold_copy(gold).open("rb"))
+    )
+    path = get_or_make_local_gold_copy(gold)
     with given[0] as first:
         assert os.path.samestat(os.fstat(first.fileno()), path.stat())
 
@@ -57,7 +59,7 @@ def test_where_a_file_system_has_no_links_the_gold_is_there_all_the_same(
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
     monkeypatch.setattr("os.link", refuse)
-    assert gold_copy(gold).stat().st_size > 0
+    assert get_or_make_local_gold_copy(gold).stat().st_size > 0
 
 
 def test_a_copy_that_goes_while_it_is_asked_for_is_fetched_again(monkeypatch, gold):
@@ -67,14 +69,14 @@ def test_a_copy_that_goes_while_it_is_asked_for_is_fetched_again(monkeypatch, go
         path.unlink()
         touch(path)
 
-    before = gold_copy(gold).read_bytes()
+    before = get_or_make_local_gold_copy(gold).read_bytes()
     monkeypatch.setattr(local_copies.os, "utime", touch_what_is_gone)
-    assert gold_copy(gold).read_bytes() == before
+    assert get_or_make_local_gold_copy(gold).read_bytes() == before
 
 
 class TestAFaultOfOurs:
     def test_a_broken_copy_of_the_gold_is_told_to_nobody(self, submission, gold):
-        path = gold_copy(gold)
+        path = get_or_make_local_gold_copy(gold)
         whole = path.read_bytes()
         path.write_bytes(whole[: len(whole) // 2])
         run = begun(submission)
@@ -88,7 +90,7 @@ class TestAFaultOfOurs:
         self, submission, gold
     ):
         submission.jobs.update(attempt=1)
-        path = gold_copy(gold)
+        path = get_or_make_local_gold_copy(gold)
         path.write_bytes(b"")
         assert begun(submission).status == "queued"
         assert begun(submission).status == "scored"

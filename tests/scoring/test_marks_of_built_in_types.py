@@ -8,12 +8,17 @@ from scoring.metrics.leaderboards import (
     RankDistance,
     TopicCorrelation,
 )
-from scoring.offline.marking import with_marks
-from scoring.offline.sample import shown_sample
-from scoring.results.comparison.drawing import draw
-from scoring.results.comparison.pieces import ANSWER, BOTH, GOLD, PARTLY
+from scoring.offline.marking import iterate_instances_with_marks
+from scoring.offline.sample import iterate_sample_instances
+from scoring.results.comparison.drawing import build_parts_of_whole_instance
+from scoring.results.comparison.pieces import (
+    GOLD,
+    IN_GOLD_AND_ANSWER,
+    ONLY_IN_ANSWER,
+    PARTLY_RIGHT,
+)
 from tasks.types import Pairs, task_type
-from tasks.types.base import AnswerPart, Marks, ShownInstance
+from tasks.types.base import AnswerPart, MeasureCredits, ShownInstance
 from tasks.types.clsumm_1b import FacetAnswer
 from tasks.types.judge_leaderboards.leaderboards import SystemScore
 
@@ -46,10 +51,10 @@ def test_a_facet_has_the_mark_of_its_counts(gold, answer, conditional, unconditi
             "facet_f1_weighted", "corrected", is_conditional=is_conditional
         )
         for metric in (facet_f1(is_conditional=is_conditional), weighted):
-            assert metric.marks([gold], [answer]) == [Marks(*marks)]
+            assert metric.marks([gold], [answer]) == [MeasureCredits(*marks)]
 
 
-def of_annotators(*rows: tuple[str | None, FacetAnswer]) -> Marks:
+def of_annotators(*rows: tuple[str | None, FacetAnswer]) -> MeasureCredits:
     """Return the stored marks of one citance that has these rows."""
     gold, answers = zip(*rows, strict=True)
     pairs = Pairs(
@@ -61,7 +66,9 @@ def of_annotators(*rows: tuple[str | None, FacetAnswer]) -> Marks:
     )
     parts = (AnswerPart("Aim"), AnswerPart("Method"))
     shown = ShownInstance(name="citance", gold_parts=parts, answer_parts=parts)
-    [marked] = with_marks(task_type("clsumm-1b"), [shown], [facet_f1()], pairs)
+    [marked] = iterate_instances_with_marks(
+        task_type("clsumm-1b"), [shown], [facet_f1()], pairs
+    )
     [marks] = marked.marks
     return marks
 
@@ -73,13 +80,13 @@ def test_a_facet_that_one_of_two_annotators_has_is_half_right():
         ("Method", FacetAnswer("Method", True, file=1)),
         (None, FacetAnswer("Aim", True, file=1)),
     )
-    assert marks == Marks((1.0, 1.0), (0.5, 0.5), ("facet_f1_micro",))
+    assert marks == MeasureCredits((1.0, 1.0), (0.5, 0.5), ("facet_f1_micro",))
 
 
 def kinds_by_part(shown: ShownInstance, slug: str) -> dict[str, list[str]]:
     return {
         part.kind: [line.kind for line in part.lines]
-        for part in draw(task_type(slug), shown)
+        for part in build_parts_of_whole_instance(task_type(slug), shown)
     }
 
 
@@ -91,16 +98,16 @@ def test_facets_are_drawn_by_their_marks_and_without_marks_by_none():
         answer="Aim\nMethod",
         gold_parts=(AnswerPart("Aim"),),
         answer_parts=(AnswerPart("Aim"), AnswerPart("Method")),
-        marks=(Marks((0.0,), (None, 0.0), ("facet_f1_micro",)),),
+        marks=(MeasureCredits((0.0,), (None, 0.0), ("facet_f1_micro",)),),
     )
     drawn = kinds_by_part(shown, "clsumm-1b")
-    assert drawn == {"given": [""], "gold": [GOLD], "answer": ["", ANSWER]}
+    assert drawn == {"given": [""], "gold": [GOLD], "answer": ["", ONLY_IN_ANSWER]}
     before = ShownInstance(name="citance", gold="Aim", answer="Aim\nMethod")
     assert kinds_by_part(before, "clsumm-1b") == {"gold": [""], "answer": ["", ""]}
 
 
 def test_the_sample_of_1b_has_marks_and_answers_in_the_order_of_the_facets():
-    shown = list(shown_sample(task_type("clsumm-1b"), {}))
+    shown = list(iterate_sample_instances(task_type("clsumm-1b"), {}))
     assert any(own.marks for own in shown)
     for own in shown:
         names = [part.name for part in own.answer_parts]
@@ -163,9 +170,9 @@ def test_measures_without_a_credit_for_a_system_mark_nothing():
 
 
 def test_the_sample_of_leaderboards_is_drawn_by_pairs_and_not_by_equal_ranks():
-    shown = list(shown_sample(task_type("judge-leaderboards"), {}))
+    shown = list(iterate_sample_instances(task_type("judge-leaderboards"), {}))
     drawn = [kinds_by_part(own, "judge-leaderboards") for own in shown]
     kinds = {kind for own in drawn for kind in own["answer"]}
-    assert kinds <= {BOTH, PARTLY, ANSWER}
+    assert kinds <= {IN_GOLD_AND_ANSWER, PARTLY_RIGHT, ONLY_IN_ANSWER}
     assert {"kendall"} <= {name for marks in shown[0].marks for name in marks.metrics}
     assert all(own["gold"] == [""] for own in drawn)

@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from django.contrib.auth.models import AnonymousUser
 
-from scoring.metrics import Unavailable
+from scoring.metrics import SoftwareUnavailable
 from scoring.metrics.answers import AnswerMauve
-from scoring.metrics.base import value_of
-from scoring.metrics.mauve import Mauve, area, clusters
-from scoring.results.board.leaders import questions
+from scoring.metrics.base import compute_metric_value
+from scoring.metrics.mauve import Mauve, cluster_jointly, compute_divergence_curve_area
+from scoring.results.board.leaders import iterate_leader_searches_of_board
 from scoring.results.board.standings import compute_board
-from tasks.types.positional_citations.questions import Question, Response
+from tasks.types.positional_citations.questions import (
+    QuestionWithPassages,
+    WholeAnswerRow,
+)
 from tests import factories
 from tests.scoring import boards
 from tests.scoring.citation_texts import make_phase, make_run
@@ -59,9 +62,9 @@ def alike():
 
 
 def mauve(p, q) -> float:
-    first, second = clusters(p, q)
+    first, second = cluster_jointly(p, q)
     size = max(first.max(), second.max()) + 1
-    return area(
+    return compute_divergence_curve_area(
         *(
             np.bincount(labels, minlength=size) / len(labels)
             for labels in (first, second)
@@ -84,8 +87,12 @@ def test_clusters_that_run_empty_are_split_as_the_package_splits_them():
 
 
 def test_equal_shares_have_1_and_such_as_share_no_cluster_next_to_nothing():
-    assert area(np.array([0.5, 0.5]), np.array([0.5, 0.5])) == pytest.approx(1)
-    assert area(np.array([1.0, 0.0]), np.array([0.0, 1.0])) < 0.01
+    assert compute_divergence_curve_area(
+        np.array([0.5, 0.5]), np.array([0.5, 0.5])
+    ) == pytest.approx(1)
+    assert (
+        compute_divergence_curve_area(np.array([1.0, 0.0]), np.array([0.0, 1.0])) < 0.01
+    )
 
 
 WORDS = ("<pad>", "<unk>", "rivers", "carry", "sand", "wind", "moves", "dunes", ".")
@@ -144,7 +151,9 @@ def by_itself(folder: str, text: str):
 
 def value(folder: str, gold, answers) -> float:
     metric = of_model(folder)
-    return value_of(metric, metric.instance_stats(gold, answers), np.arange(len(gold)))
+    return compute_metric_value(
+        metric, metric.instance_stats(gold, answers), np.arange(len(gold))
+    )
 
 
 def test_texts_are_compared_by_what_the_model_makes_of_each_alone(model):
@@ -212,12 +221,14 @@ def test_answers_are_read_behind_their_questions_without_marks_and_up_to_100_wor
 ):
     metric = AnswerMauve("mauve", "corrected", options={"mauve_model": model})
     questions = [
-        Question(str(place), "", "wind ?", (), references=(f"{text} {text}!", "other"))
+        QuestionWithPassages(
+            str(place), "", "wind ?", (), references=(f"{text} {text}!", "other")
+        )
         for place, text in enumerate(TEXTS)
     ]
     outputs = [f"{text} sand dunes !" for text in TEXTS]
     answers = [
-        Response(
+        WholeAnswerRow(
             question=question,
             features={},
             plain=output,
@@ -231,7 +242,7 @@ def test_answers_are_read_behind_their_questions_without_marks_and_up_to_100_wor
     questions[1] = replace(
         questions[1], references=("other",), answer=f"{TEXTS[1]} {TEXTS[1]}!"
     )
-    short = Question("s", "", "wind ?", (), short_answers=(("sand",),))
+    short = QuestionWithPassages("s", "", "wind ?", (), short_answers=(("sand",),))
     stats = metric.instance_stats(
         [*questions, short, None], [*answers, answers[1], answers[2]]
     )
@@ -281,7 +292,7 @@ def test_a_model_that_is_not_there_is_told(tmp_path):
     [requirement] = absent.requirements()
     assert requirement.kind == "MAUVE model"
     assert "neither a folder here" in requirement.missing
-    with pytest.raises(Unavailable, match="neither a folder here"):
+    with pytest.raises(SoftwareUnavailable, match="neither a folder here"):
         absent.instance_stats(["a"], ["b"])
 
 
@@ -298,7 +309,9 @@ def test_board_and_comparison_show_its_values_and_say_that_nothing_is_tested(
     compare(phase)
     board = compute_board(phase, AnonymousUser())
     assert all(0 <= row.scores["mauve"].value <= 100 for row in board.rows)
-    assert {question.metric.name for question in questions(board)}.isdisjoint({"mauve"})
+    assert {
+        question.metric.name for question in iterate_leader_searches_of_board(board)
+    }.isdisjoint({"mauve"})
     sentence = "MAUVE: rows of two runs cannot be exchanged under this measure"
     assert sentence in text_of(client.get(boards.address("board", phase)))
     chosen = {"a": runs[0].pk, "b": runs[1].pk}

@@ -6,9 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.metrics.base import value_of
-from scoring.metrics.meteor import NltkMeteor, missing_files, reader
-from tasks.types.problems import Unavailable
+from scoring.metrics.base import compute_metric_value
+from scoring.metrics.meteor import (
+    NltkMeteor,
+    describe_missing_file,
+    open_wordnet_reader,
+)
+from tasks.types.problems import SoftwareUnavailable
 from tests.scoring.texts import related_pairs
 
 FOLDER = Path("/usr/share/wordnet")
@@ -16,7 +20,7 @@ REFERENCE = "It is a guide to action that ensures that the military will forever
 ANSWER = "It is a guide to action which ensures that the military always obeys the commands of the party"
 
 needs_wordnet = pytest.mark.skipif(
-    bool(missing_files(FOLDER)), reason="Debian's wordnet-base is not installed"
+    bool(describe_missing_file(FOLDER)), reason="Debian's wordnet-base is not installed"
 )
 
 
@@ -56,12 +60,13 @@ def test_every_pair_has_the_score_of_nltk_and_the_value_is_their_mean(tmp_path):
     stats = meteor(folder).instance_stats(gold, answers)
     words = NLTKWordTokenizer().tokenize
     expected = [
-        single_meteor_score(words(g), words(a), wordnet=reader(folder)) for g, a in own
+        single_meteor_score(words(g), words(a), wordnet=open_wordnet_reader(folder))
+        for g, a in own
     ]
     assert stats[:, 0].tolist() == expected
-    assert value_of(meteor(folder), stats, np.arange(len(own))) == pytest.approx(
-        100 * np.mean(expected)
-    )
+    assert compute_metric_value(
+        meteor(folder), stats, np.arange(len(own))
+    ) == pytest.approx(100 * np.mean(expected))
 
 
 def test_synonyms_match_and_the_signature_says_by_which_wordnet(tmp_path):
@@ -89,11 +94,13 @@ def test_an_answer_without_gold_counts_nothing_and_a_missing_one_0(tmp_path):
 
 def test_a_folder_that_is_not_wordnets_is_told_by_name(tmp_path):
     assert "data.noun" in meteor(tmp_path).requirements()[0].missing
-    with pytest.raises(Unavailable, match=r"data\.noun"):
+    with pytest.raises(SoftwareUnavailable, match=r"data\.noun"):
         meteor(tmp_path).instance_stats(["a"], ["a"])
 
 
 def test_without_a_folder_the_value_is_undefined():
     metric = meteor("")
-    assert np.isnan(value_of(metric, metric.instance_stats(["a"], ["a"]), np.arange(1)))
+    assert np.isnan(
+        compute_metric_value(metric, metric.instance_stats(["a"], ["a"]), np.arange(1))
+    )
     assert metric.parameters["wordnet"] == "not given"

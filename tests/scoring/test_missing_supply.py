@@ -7,15 +7,22 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.refusals import Refused
-from citeboard.ops.season_progress import unsupplied_runs, waiting_reason
+from citeboard.core.refusals import ActionRefused
+from citeboard.ops.season_progress import (
+    describe_why_run_waits,
+    find_runs_lacking_software,
+)
 from scoring.metrics.base import Requirement
 from scoring.tools import baselines
-from scoring.worker.baseline_runs import baseline_names_for, lacking, request_baselines
+from scoring.worker.baseline_runs import (
+    find_baselines_lacking_requirements,
+    list_baseline_names,
+    request_baselines,
+)
 from scoring.worker.score import score
 from tasks.jobs import engine
 from tasks.models import Job, Organiser, Phase, Submission
-from tasks.submissions.submit import remaining_quota
+from tasks.submissions.submit import compute_remaining_quota
 from tests import factories
 from tests.api.sending import check
 from tests.scoring.scorers import put_in_place
@@ -44,14 +51,16 @@ def organiser(phase, client):
 
 @pytest.fixture
 def lacking_one(monkeypatch) -> None:
-    known = baselines.baselines_of
+    known = baselines.find_baselines_of_task_type
 
     def with_missing(task_type):
         found = dict(known(task_type))
         return found | {ONE: replace(found[ONE], lacks=lambda: MISSING)}
 
-    monkeypatch.setattr(baselines, "baselines_of", with_missing)
-    monkeypatch.setattr("citeboard.web.organise.gold.baselines_of", with_missing)
+    monkeypatch.setattr(baselines, "find_baselines_of_task_type", with_missing)
+    monkeypatch.setattr(
+        "citeboard.web.organise.gold.find_baselines_of_task_type", with_missing
+    )
 
 
 def deferred(run: Submission, reason: str = MISSING) -> Submission:
@@ -68,8 +77,8 @@ def test_a_baseline_that_cannot_run_is_neither_offered_nor_asked_for(
     assert MISSING in text_of(page)
     assert f'value="{ONE}"' not in page.content.decode()
     asked = {request.name for request in request_baselines(phase=phase, by=None)}
-    assert asked == {*baseline_names_for(phase)} - {ONE, "human-line"}
-    with pytest.raises(Refused, match=f"“{ONE}” cannot be computed: {MISSING}"):
+    assert asked == {*list_baseline_names(phase)} - {ONE, "human-line"}
+    with pytest.raises(ActionRefused, match=f"“{ONE}” cannot be computed: {MISSING}"):
         request_baselines(phase=phase, names=[ONE], by=None)
 
 
@@ -77,7 +86,7 @@ def test_a_plain_installation_lacks_the_packages_of_two_baselines_of_texts(monke
     monkeypatch.setattr("tasks.types.problems.find_spec", lambda name: None)
     task = factories.make_task(type="citation-text")
     phase = factories.make_phase(task=task, with_gold=False)
-    found = lacking(phase)
+    found = find_baselines_lacking_requirements(phase)
     assert set(found) == {"citation-text-lexrank", "citation-text-textrank"}
     assert "the package lexrank is not installed here" in found["citation-text-lexrank"]
     assert "the site's staff" in found["citation-text-lexrank"]
@@ -100,12 +109,12 @@ def test_a_run_that_waits_for_a_model_spends_no_try_and_no_more_wait_than_there_
     phase = factories.make_phase(runs_in_total=2)
     runs = [factories.make_submission(phase=phase)]
     team = runs[0].team
-    assert remaining_quota(phase, team).left == 1
+    assert compute_remaining_quota(phase, team).left == 1
     deferred(runs[0])
-    assert remaining_quota(phase, team).left == 2
+    assert compute_remaining_quota(phase, team).left == 2
     for _ in range(2):
         deferred(factories.make_submission(phase=phase, team=team))
-    assert remaining_quota(phase, team).left == 1
+    assert compute_remaining_quota(phase, team).left == 1
 
 
 def test_the_check_names_what_is_missing_and_who_supplies_it(
@@ -113,7 +122,7 @@ def test_the_check_names_what_is_missing_and_who_supplies_it(
 ):
     lacks = Requirement(kind="model", name="roberta", missing=MISSING)
     monkeypatch.setattr(
-        "scoring.worker.supply.requirements_of_task", lambda task: [lacks]
+        "scoring.worker.supply.list_requirements_of_task", lambda task: [lacks]
     )
     run = factories.make_submission(phase=phase)
     client.force_login(run.submitted_by)
@@ -150,5 +159,5 @@ def test_a_run_is_shown_under_the_rule_sets_that_can_be_scored(phase):
     engine.defer_job(engine.claim_job(lacking.pk, "a-host-0a1b2c3d:1:2"), MISSING)
     run.refresh_from_db()
     assert (run.status, run.reason) == ("scored", "")
-    waiting = unsupplied_runs(phase.task.season)
-    assert [waiting_reason(found) for found in waiting] == [MISSING]
+    waiting = find_runs_lacking_software(phase.task.season)
+    assert [describe_why_run_waits(found) for found in waiting] == [MISSING]

@@ -5,19 +5,19 @@ import json
 
 import pytest
 
-from scoring.metrics import metrics_of
+from scoring.metrics import build_metrics
 from scoring.metrics.local_models import Learned
 from scoring.metrics.references import BestMeteor
 from tasks.types import task_type
-from tasks.types.base import Pairs, ShownInstance, Split, as_written
+from tasks.types.base import Pairs, ShownInstance, Split, show_instances_as_strings
 from tasks.types.positional_citations import parsing
-from tasks.types.positional_citations.rule_parser import VERSION
-from tasks.types.problems import Unavailable
+from tasks.types.positional_citations.rule_parser import RULE_PARSER_VERSION
+from tasks.types.problems import SoftwareUnavailable
 
 
 def first(slug: str, name: str = "", **options: str):
     kind = task_type(slug)
-    metrics = metrics_of(kind, "corrected", kind.checked_options(options))
+    metrics = build_metrics(kind, "corrected", kind.validate_options(options))
     return next(metric for metric in metrics if not name or metric.name == name)
 
 
@@ -107,16 +107,18 @@ def test_a_pipeline_in_a_folder_needs_spacy_too(monkeypatch, tmp_path, spacy, mi
 
 
 def test_the_pipeline_replaces_the_rules_where_the_option_leaves_it_open(monkeypatch):
-    monkeypatch.setattr(parsing, "pipeline_place", lambda name: name)
-    monkeypatch.setattr(parsing, "pipeline_name", lambda name: f"{name}-3.8.0")
-    monkeypatch.setattr(parsing, "find_spec", {parsing.PIPELINE: "here"}.get)
+    monkeypatch.setattr(parsing, "find_pipeline_folder", lambda name: name)
+    monkeypatch.setattr(parsing, "make_pipeline_name", lambda name: f"{name}-3.8.0")
+    monkeypatch.setattr(
+        parsing, "find_spec", {parsing.DEFAULT_SPACY_PIPELINE: "here"}.get
+    )
     replaced = {}
     for parser in ("auto", "rules"):
         metric = first("positional-citations", parser=parser)
         replaced[parser] = (metric.parameters["parser"], metric.replaces)
     assert replaced == {
         "auto": ("en_core_web_sm-3.8.0", "|parser:rules-"),
-        "rules": (VERSION, ""),
+        "rules": (RULE_PARSER_VERSION, ""),
     }
 
 
@@ -134,12 +136,12 @@ def test_auto_is_the_pipeline_then_its_copy_then_the_rules(
 ):
     def place(name):
         if name not in installed:
-            raise Unavailable(name)
+            raise SoftwareUnavailable(name)
 
-    monkeypatch.setattr(parsing, "pipeline_place", place)
+    monkeypatch.setattr(parsing, "find_pipeline_folder", place)
     monkeypatch.setattr(parsing, "find_spec", dict.fromkeys(installed, "here").get)
-    assert parsing.chosen_parser("auto") == chosen
-    assert parsing.chosen_parser("en_core_web_sm") == "en_core_web_sm"
+    assert parsing.choose_parser("auto") == chosen
+    assert parsing.choose_parser("en_core_web_sm") == "en_core_web_sm"
 
 
 def test_a_type_that_does_not_say_how_shows_gold_and_answers_as_they_are_each_once():
@@ -151,7 +153,9 @@ def test_a_type_that_does_not_say_how_shows_gold_and_answers_as_they_are_each_on
         names=list("1121"),
     )
     shown = list(
-        as_written([], Split(content=None, instances=2, index={}, digest=""), pairs, {})
+        show_instances_as_strings(
+            [], Split(content=None, instances=2, index={}, digest=""), pairs, {}
+        )
     )
     assert [dataclasses.astuple(own)[:4] for own in shown] == [
         dataclasses.astuple(ShownInstance(name="1", gold="a", answer="x\ny"))[:4],

@@ -5,11 +5,11 @@ from itertools import combinations
 
 import pytest
 
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from scoring.human.pair_plans import (
-    SHARED_PAIR_INTERVAL,
-    PlanDivision,
-    assign_shares,
+    INTERVAL_OF_TWICE_JUDGED_PAIRS,
+    PairPlanDivision,
+    assign_pairs_to_shares,
     count_planned_pairs,
     plan_pairs,
 )
@@ -69,7 +69,7 @@ def test_the_seed_alone_decides_the_plan():
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(runs, instances, battles, reason):
-    with pytest.raises(Refused, match=reason):
+    with pytest.raises(ActionRefused, match=reason):
         count_planned_pairs(runs, instances, battles)
 
 
@@ -78,7 +78,9 @@ DIVISIONS = [(20, 6, 4, 3, 2), (12, 6, 5, 4, 1), (50, 10, 3, 7, 3), (7, 4, 7, 5,
 
 def divided(instances, systems, battles, judges, of_pair):
     plan = plan_pairs(instances, systems, battles, "a seed")
-    return plan, assign_shares(plan, PlanDivision(judges, of_pair), "a seed")
+    return plan, assign_pairs_to_shares(
+        plan, PairPlanDivision(judges, of_pair), "a seed"
+    )
 
 
 @pytest.mark.parametrize("case", DIVISIONS)
@@ -103,7 +105,7 @@ def test_each_pair_has_as_many_judges_as_asked_and_some_have_two(case):
     of_pair = case[-1]
     _, shares = divided(*case)
     for place, own in enumerate(shares):
-        is_shared = of_pair == 1 and place % SHARED_PAIR_INTERVAL == 0
+        is_shared = of_pair == 1 and place % INTERVAL_OF_TWICE_JUDGED_PAIRS == 0
         assert len(set(own)) == len(own) == (2 if is_shared else of_pair)
 
 
@@ -126,5 +128,5 @@ def test_every_two_judges_share_pairs_if_each_pair_has_two():
     ],
 )
 def test_a_division_that_cannot_be_is_refused(judges, of_pair, pairs, reason):
-    with pytest.raises(Refused, match=reason):
-        PlanDivision(judges, of_pair).check(pairs)
+    with pytest.raises(ActionRefused, match=reason):
+        PairPlanDivision(judges, of_pair).check(pairs)

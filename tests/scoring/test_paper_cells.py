@@ -7,7 +7,7 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.papers import cells, clsumm_literal, resolution_sweep
-from scoring.stats.finding import Conclusion
+from scoring.stats.finding import PaperConclusion
 from scoring.tools.baselines import resolution
 from tests.tasks.types.corpus import write_topic
 
@@ -80,7 +80,7 @@ def paper(tmp_path, monkeypatch):
         (tmp_path / "bounds" / "mice.toml").write_text("\n".join(stated))
         return ["papers", "cells", "--data", str(data)]
 
-    monkeypatch.setattr(cells, "HERE", tmp_path)
+    monkeypatch.setattr(cells, "CELL_DECLARATIONS_FOLDER", tmp_path)
     return write
 
 
@@ -103,7 +103,7 @@ def test_the_cells_of_citation_resolution_fail_if_accuracies_are_halved(
         (
             own.name("system", cell.row["system"]),
             own.name("window", cell.row["window"]),
-        ): (round(205 * paper.recorded[cell.key][0]))
+        ): (round(205 * paper.recorded_values[cell.key][0]))
         for cell in paper.cells()
     }
     swept = {
@@ -113,17 +113,25 @@ def test_the_cells_of_citation_resolution_fail_if_accuracies_are_halved(
         if (successes := recorded.get((method.name, str(window)))) is not None
     }
     facts = dict.fromkeys(("papers", "contexts", "candidates", "cited_elsewhere"), 1)
-    monkeypatch.setattr(resolution_sweep, "sweep", lambda *of, **rules: (swept, facts))
+    monkeypatch.setattr(
+        resolution_sweep,
+        "sweep_methods_and_windows",
+        lambda *of, **rules: (swept, facts),
+    )
     (tmp_path / "scisumm").mkdir()
 
     def checked() -> tuple[list[str], list[str]]:
-        values = cells.compute(paper, tmp_path).values
+        values = cells.compute_figures(paper, tmp_path).values
         assert len(values) == 65
-        return cells.moved(paper, values), cells.failures(paper, values)
+        return cells.describe_changed_values(
+            paper, values
+        ), cells.describe_deviating_figures(paper, values)
 
     assert checked() == ([], [])
-    accuracy = resolution_sweep._accuracy
-    monkeypatch.setattr(resolution_sweep, "_accuracy", lambda cell: accuracy(cell) / 2)
+    accuracy = resolution_sweep._compute_accuracy
+    monkeypatch.setattr(
+        resolution_sweep, "_compute_accuracy", lambda cell: accuracy(cell) / 2
+    )
     moved, failing = checked()
     assert (len(moved), len(failing)) == (65, 65)
 
@@ -149,7 +157,7 @@ differs = "another corpus"
     assert main([*command, "--out", str(tmp_path / "page.md")]) == 0
     assert main(command) == 0
     of_last = lambda equal, sections, places: max(equal)  # noqa: E731
-    monkeypatch.setattr(clsumm_literal, "of_commonest_section", of_last)
+    monkeypatch.setattr(clsumm_literal, "choose_from_commonest_section", of_last)
     capsys.readouterr()
     assert main(command) == 1
     assert "Table 1 | lead | R | ours: 0, recorded 1" in capsys.readouterr().err
@@ -168,12 +176,19 @@ def test_the_pilots_cells_move_if_the_rule_for_equal_sentences_is_reversed(
     ]
     paper.sets = [replace(own, where={"system": "TALN.UPF"})]
     paper.findings = []
-    as_recorded = cells.compute(paper, shared).values
+    as_recorded = cells.compute_figures(paper, shared).values
     assert len(as_recorded) == 3
-    assert cells.moved(paper, as_recorded) == []
+    assert cells.describe_changed_values(paper, as_recorded) == []
     of_last = lambda equal, sections, places: max(equal)  # noqa: E731
-    monkeypatch.setattr(clsumm_literal, "of_commonest_section", of_last)
-    assert len(cells.moved(paper, cells.compute(paper, shared).values)) == 3
+    monkeypatch.setattr(clsumm_literal, "choose_from_commonest_section", of_last)
+    assert (
+        len(
+            cells.describe_changed_values(
+                paper, cells.compute_figures(paper, shared).values
+            )
+        )
+        == 3
+    )
 
 
 SIDES = {"more": {"metric": ["R"]}, "less": {"metric": ["P"]}}
@@ -367,7 +382,7 @@ def test_a_conclusion_may_be_of_every_figure():
         for place, value in enumerate((0.5, 0.4, 0.55, 0.4, 0.6, 0.4))
     ]
     sides = {"more": {"group": ["a"]}, "less": {"group": ["b"]}}
-    every = Conclusion(name="a beats b", by=["window"], of="every", **sides)
+    every = PaperConclusion(name="a beats b", by=["window"], of="every", **sides)
     assert (every.finding(figures).above, every.finding(figures).holds) == (3, True)
     worse = [*figures, ({"window": "0", "group": "a"}, 0.1)]
     assert (every.finding(worse).above, every.finding(worse).holds) == (2, None)
@@ -379,7 +394,7 @@ def test_a_figure_stands_on_a_side_where_all_that_is_wanted_holds():
         ({"a": "1", "b": "2"}, 0.9),
         ({"a": "2", "b": "1"}, 0.1),
     ]
-    conclusion = Conclusion(
+    conclusion = PaperConclusion(
         name="x", by=(), more={"a": ["1"], "b": ["1"]}, less={"a": ["2"], "b": ["1"]}
     )
-    assert conclusion.sides(figures) == [([figures[0]], [figures[2]])]
+    assert conclusion.group_compared_figures(figures) == [([figures[0]], [figures[2]])]

@@ -3,9 +3,19 @@
 import numpy as np
 import pytest
 
-from scoring.offline.parts import Part, public_units, read_part, rows_of_part
+from scoring.offline.parts import (
+    SplitPart,
+    draw_units_by_seed,
+    find_rows_of_parts,
+    parse_part,
+)
 from scoring.offline.scoring import read_split
-from scoring.stats.leakage import bits_by_ladder, bits_told, ladder_step, laddered
+from scoring.stats.leakage import (
+    compute_ladder_step,
+    compute_max_bits_by_ladder,
+    compute_max_bits_by_scores,
+    round_score_by_ladder,
+)
 from tasks.types import OptionRefused, Pairs, task_type
 from tasks.types.citation_recommendation import TASK_TYPE
 from tests.factories import answers, run_bytes, write_corpus
@@ -26,7 +36,7 @@ def whole(units, classes) -> Pairs:
 def test_every_class_has_its_share_in_the_public_part(seed):
     units = [f"p{number}" for number in range(200)]
     classes = ["rare" if number < 20 else "frequent" for number in range(200)]
-    drawn = public_units(TASK_TYPE, whole(units, classes), 30, seed)
+    drawn = draw_units_by_seed(TASK_TYPE, whole(units, classes), 30, seed)
     assert len(drawn) == 60
     assert sum(classes[units.index(unit)] == "rare" for unit in drawn) == 6
 
@@ -35,7 +45,7 @@ def test_the_draw_is_the_same_again_and_another_by_another_seed():
     units = [f"p{number}" for number in range(50)]
     pairs = whole(units, ["one"] * 50)
     first, again, other = (
-        public_units(TASK_TYPE, pairs, 30, seed) for seed in (1, 1, 2)
+        draw_units_by_seed(TASK_TYPE, pairs, 30, seed) for seed in (1, 1, 2)
     )
     assert first == again != other
 
@@ -44,7 +54,9 @@ def test_the_draw_does_not_follow_from_what_a_run_answers(tmp_path):
     kind = task_type("clsumm-1a")
     topics = tuple(f"D01-00{number}" for number in range(10, 20))
     split = read_split(
-        kind, [write_corpus(tmp_path / "gold", topics=topics)], kind.checked_options({})
+        kind,
+        [write_corpus(tmp_path / "gold", topics=topics)],
+        kind.validate_options({}),
     )
     drawn = []
     for own in (topics, topics[:3]):
@@ -52,9 +64,11 @@ def test_the_draw_does_not_follow_from_what_a_run_answers(tmp_path):
         path.write_bytes(run_bytes(answers(topics=own)))
         run = offline_answers(kind, split, path)
         for rules in ("corrected", "official-2018"):
-            asked = split, run, rules, kind.checked_options({})
+            asked = split, run, rules, kind.validate_options({})
             pairs = kind.pairs_of(*asked)
-            rows, rest = rows_of_part(kind, Part("public", 30, 7), pairs, *asked)
+            rows, rest = find_rows_of_parts(
+                kind, SplitPart("public", 30, 7), pairs, *asked
+            )
             assert not set(rows.tolist()) & set(rest.tolist())
             drawn.append({pairs.units[row] for row in rows.tolist()})
     every, same, *less = drawn
@@ -64,11 +78,11 @@ def test_the_draw_does_not_follow_from_what_a_run_answers(tmp_path):
 
 
 def offline_answers(kind, split, path):
-    from tasks.types.files import open_input
+    from tasks.types.files import open_input_files
     from tasks.types.runs import read_run
 
     return read_run(
-        kind, open_input(path), split.index, kind.checked_options({}), name="run"
+        kind, open_input_files(path), split.index, kind.validate_options({}), name="run"
     )[0]
 
 
@@ -94,23 +108,23 @@ def test_the_two_parts_are_all_of_the_split(slug, capsys):
 )
 def test_what_is_no_part_is_refused(text):
     with pytest.raises(OptionRefused, match="expected public or private"):
-        read_part(text)
+        parse_part(text)
 
 
 def test_the_ladder_tells_a_number_on_the_grid_of_its_step_and_only_a_better_one():
-    assert laddered(0.4321, 0.05, None) == 0.45
-    assert laddered(0.4321, 0.05, 0.39) is None
-    assert laddered(0.4321, 0.05, 0.35) == 0.45
-    assert laddered(None, 0.05, None) is None
-    assert laddered(12.3, 5.0, -20.0, sign=-1) == 10.0
-    assert laddered(12.3, 5.0, -15.0, sign=-1) is None
+    assert round_score_by_ladder(0.4321, 0.05, None) == 0.45
+    assert round_score_by_ladder(0.4321, 0.05, 0.39) is None
+    assert round_score_by_ladder(0.4321, 0.05, 0.35) == 0.45
+    assert round_score_by_ladder(None, 0.05, None) is None
+    assert round_score_by_ladder(12.3, 5.0, -20.0, sign=-1) == 10.0
+    assert round_score_by_ladder(12.3, 5.0, -15.0, sign=-1) is None
 
 
 def test_the_step_is_the_standard_error_rounded_up_and_that_of_a_coin_where_all_units_are_alike():
-    from scoring.metrics import metrics_of
+    from scoring.metrics import build_metrics
 
     kind = task_type("citation-recommendation")
-    recall = metrics_of(kind, "corrected", kind.checked_options({}))[0]
+    recall = build_metrics(kind, "corrected", kind.validate_options({}))[0]
     width = len(recall.columns)
 
     def rows(values):
@@ -118,17 +132,19 @@ def test_the_step_is_the_standard_error_rounded_up_and_that_of_a_coin_where_all_
         table[:, recall.columns.index(recall.column)], table[:, -1] = values, 1
         return table
 
-    half = ladder_step(recall, rows([0.0, 1.0] * 50))
+    half = compute_ladder_step(recall, rows([0.0, 1.0] * 50))
     assert half == 0.1, "0.0503 is rounded up"
-    assert ladder_step(recall, rows([1.0] * 100)) == 0.05
-    assert np.isnan(ladder_step(recall, rows([1.0, 0.0])))
+    assert compute_ladder_step(recall, rows([1.0] * 100)) == 0.05
+    assert np.isnan(compute_ladder_step(recall, rows([1.0, 0.0])))
 
 
 def test_more_tries_numbers_and_instances_tell_more():
     assert (
-        bits_told(10, [128])
-        < bits_told(20, [128])
-        < bits_told(20, [128, 20])
-        < bits_told(20, [256, 20])
+        compute_max_bits_by_scores(10, [128])
+        < compute_max_bits_by_scores(20, [128])
+        < compute_max_bits_by_scores(20, [128, 20])
+        < compute_max_bits_by_scores(20, [256, 20])
     )
-    assert bits_by_ladder(1825, 10_000) < bits_told(1825, [10_000])
+    assert compute_max_bits_by_ladder(1825, 10_000) < compute_max_bits_by_scores(
+        1825, [10_000]
+    )

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.papers.mark_places import at_sentence_ends
+from scoring.papers.mark_places import move_marks_to_sentence_ends
 from tests.tasks.types.citations import write_gold, write_run
 
 OUTPUTS = {
@@ -54,7 +54,7 @@ def placed(folder: Path, how: str, *more: str) -> dict[str, str]:
     ],
 )
 def test_each_mark_goes_once_to_the_end_of_its_sentence(output, moved):
-    assert at_sentence_ends(output) == moved
+    assert move_marks_to_sentence_ends(output) == moved
 
 
 def test_a_run_is_written_with_its_marks_at_sentence_ends(tmp_path):

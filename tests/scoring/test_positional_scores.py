@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from scoring.offline.evaluate import load_page
+from scoring.offline.evaluate import load_page_of_details
 from tests.scoring.offline import score
 from tests.tasks.types.citations import (
     RAIN,
@@ -346,7 +346,7 @@ def test_statistics_tell_how_each_response_came_to_its_numbers(capsys, tmp_path)
         "q2": "Wind blows.",
     }
     scored(capsys, tmp_path, outputs, "--statistics", str(kept))
-    all_told = dict(load_page(kept, 0, 3)[0])
+    all_told = dict(load_page_of_details(kept, 0, 3)[0])
     told = all_told["q1"]
     rains, nobody, rome = told["sentences"]
     assert rains["tokens"] == ["It", "rains", "in", "Oslo"]

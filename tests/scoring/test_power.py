@@ -9,13 +9,13 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.stats.significance import (
-    CHANCE,
-    Paired,
-    detectable_difference,
-    min_units,
+    DETECTION_POWER,
+    PairedRuns,
+    compute_detectable_difference,
+    compute_min_units,
+    compute_needed_units,
     power,
-    randomisation_tests,
-    units_needed,
+    run_randomisation_tests,
 )
 from tests.lazily import Lazily
 from tests.scoring.toys import Mean, mean_rows
@@ -25,14 +25,16 @@ stats = Lazily("scipy.stats")
 
 def test_the_units_that_are_needed_find_the_difference_as_often_as_is_said():
     difference, spread = 0.05, 0.12
-    needed = units_needed(difference, spread / math.sqrt(10), 10)
+    needed = compute_needed_units(difference, spread / math.sqrt(10), 10)
     rng = np.random.default_rng(8)
     found = 0
     for _ in range(300):
         changes = rng.normal(difference, spread, needed)
-        pair = Paired(Mean(), mean_rows(0.5 + changes), mean_rows(np.full(needed, 0.5)))
-        found += randomisation_tests([pair], trials=400, seed=0)[0].p <= 0.05
-    assert found / 300 == pytest.approx(CHANCE, abs=0.08)
+        pair = PairedRuns(
+            Mean(), mean_rows(0.5 + changes), mean_rows(np.full(needed, 0.5))
+        )
+        found += run_randomisation_tests([pair], trials=400, seed=0)[0].p <= 0.05
+    assert found / 300 == pytest.approx(DETECTION_POWER, abs=0.08)
 
 
 def test_the_power_is_the_share_of_simulated_tests_that_find_the_difference():
@@ -40,12 +42,12 @@ def test_the_power_is_the_share_of_simulated_tests_that_find_the_difference():
     told = power(difference, spread / math.sqrt(10), 10, at_units=units)
     rng, found = np.random.default_rng(9), 0
     for _ in range(300):
-        pair = Paired(
+        pair = PairedRuns(
             Mean(),
             mean_rows(0.5 + rng.normal(difference, spread, units)),
             mean_rows([0.5] * units),
         )
-        found += randomisation_tests([pair], trials=400, seed=0)[0].p <= 0.05
+        found += run_randomisation_tests([pair], trials=400, seed=0)[0].p <= 0.05
     assert found / 300 == pytest.approx(told, abs=0.08)
 
 
@@ -57,10 +59,12 @@ def test_the_power_is_that_of_a_t_test_and_what_is_detectable_has_the_usual_one(
     )
     assert power(0.0, 0.02, 10, at_units=20) == pytest.approx(0.05, rel=1e-6)
     for comparisons in (1, 9):
-        least = detectable_difference(0.02, 10, at_units=40, comparisons=comparisons)
+        least = compute_detectable_difference(
+            0.02, 10, at_units=40, comparisons=comparisons
+        )
         assert power(
             least, 0.02, 10, at_units=40, comparisons=comparisons
-        ) == pytest.approx(CHANCE, abs=0.02)
+        ) == pytest.approx(DETECTION_POWER, abs=0.02)
     assert (
         power(1.0, 0.02, 10, at_units=5)
         == power(1.0, 0.02, 10, at_units=6, comparisons=2)
@@ -79,47 +83,50 @@ def test_the_power_is_that_of_a_t_test_and_what_is_detectable_has_the_usual_one(
 def test_what_is_detectable_is_as_many_errors_as_the_level_and_the_chance_take():
     for units in (6, 17):
         errors = stats.t.ppf(0.975, units - 1) + stats.t.ppf(0.8, units - 1)
-        assert detectable_difference(0.02, units) == pytest.approx(
+        assert compute_detectable_difference(0.02, units) == pytest.approx(
             0.02 * errors, rel=1e-9
         )
 
 
 def test_the_largest_difference_there_can_be_is_detectable_itself_and_none_beyond_it():
-    own = detectable_difference(0.02, 17)
-    assert detectable_difference(0.02, 17, largest=own) == own
-    assert detectable_difference(0.02, 17, largest=math.nextafter(own, 0)) == math.inf
+    own = compute_detectable_difference(0.02, 17)
+    assert compute_detectable_difference(0.02, 17, largest=own) == own
+    assert (
+        compute_detectable_difference(0.02, 17, largest=math.nextafter(own, 0))
+        == math.inf
+    )
 
 
 def test_what_is_detectable_needs_the_units_that_there_are():
-    detectable = detectable_difference(0.02, 40)
-    assert units_needed(detectable, 0.02, 40) == 40
-    assert units_needed(detectable / 2, 0.02, 40) == pytest.approx(160, abs=6)
+    detectable = compute_detectable_difference(0.02, 40)
+    assert compute_needed_units(detectable, 0.02, 40) == 40
+    assert compute_needed_units(detectable / 2, 0.02, 40) == pytest.approx(160, abs=6)
 
 
 def test_four_times_the_units_show_half_the_difference():
-    assert detectable_difference(0.02, 100, at_units=400) == pytest.approx(
-        detectable_difference(0.02, 100) / 2, rel=0.02
+    assert compute_detectable_difference(0.02, 100, at_units=400) == pytest.approx(
+        compute_detectable_difference(0.02, 100) / 2, rel=0.02
     )
 
 
 def test_no_difference_and_no_error_need_no_number_of_units():
-    assert units_needed(0.0, 0.1, 10) is None
-    assert units_needed(0.2, 0.0, 10) is None
-    assert units_needed(0.2, math.nan, 10) is None
-    assert units_needed(1e-9, 0.1, 10) is None
+    assert compute_needed_units(0.0, 0.1, 10) is None
+    assert compute_needed_units(0.2, 0.0, 10) is None
+    assert compute_needed_units(0.2, math.nan, 10) is None
+    assert compute_needed_units(1e-9, 0.1, 10) is None
 
 
 @pytest.mark.parametrize(
     ("comparisons", "fewest"), [(1, 6), (2, 7), (20, 10), (501, 15)]
 )
 def test_fewer_units_cannot_reach_the_level_after_the_correction(comparisons, fewest):
-    assert min_units(comparisons) == fewest
+    assert compute_min_units(comparisons) == fewest
     assert comparisons * 2 / 2**fewest <= 0.05 < comparisons * 2 / 2 ** (fewest - 1)
 
 
 def test_with_so_few_units_that_no_test_can_tell_nothing_is_detectable():
-    assert detectable_difference(0.001, 5) == math.inf
-    assert units_needed(0.9, 0.001, 4) == 6
+    assert compute_detectable_difference(0.001, 5) == math.inf
+    assert compute_needed_units(0.9, 0.001, 4) == 6
 
 
 GOLD, RUNS = Path("examples/demo-season"), Path("examples/runs")
@@ -138,7 +145,7 @@ def test_the_command_says_how_small_a_difference_the_test_set_can_show(capsys):
     assert (found["unit"], found["units"], found["smallest_p"]) == ("topic", 4, 0.125)
     metric = found["metrics"]["overlap_f1_micro"]
     assert metric["detectable"]["1"] is None
-    assert metric["detectable"]["4"] == detectable_difference(
+    assert metric["detectable"]["4"] == compute_detectable_difference(
         metric["error"], 4, at_units=16
     )
     assert metric["detectable"]["4"] < metric["detectable"]["2"]

@@ -6,7 +6,7 @@ import io
 import pytest
 
 from scoring.models import Evaluation
-from scoring.worker.recording import rank_value
+from scoring.worker.recording import compute_rank_value
 from tasks.models import Job, Phase, Task
 from tests.api.conftest import API, make_world
 from tests.factories import make_user
@@ -117,8 +117,8 @@ def test_a_run_that_is_scored_later_has_the_value_of_the_metric_that_ranks():
         MICRO: {"value": 0.9, "higher_is_better": True},
         "wrong": {"value": 0.2, "higher_is_better": False},
     }
-    assert rank_value(metrics) == rank_value(metrics, "absent") == 0.9
-    assert rank_value(metrics, "wrong") == -0.2
+    assert compute_rank_value(metrics) == compute_rank_value(metrics, "absent") == 0.9
+    assert compute_rank_value(metrics, "wrong") == -0.2
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ def test_cut_offs_are_the_option_of_their_type_and_one_of_them_may_rank(tmp_path
     load(write_task(tmp_path, task))
     made = Task.objects.get()
     assert (made.options, made.rank_by) == ({"k": "5,20"}, "mrr@5")
-    assert made.task_type.ranking_metric("corrected", made.options) == "mrr@5"
+    assert made.task_type.get_ranking_metric_name("corrected", made.options) == "mrr@5"
 
 
 def test_findings_that_a_task_accepts_are_the_option_of_their_type(tmp_path):

@@ -5,8 +5,8 @@ import random
 import numpy as np
 import pytest
 
-from scoring.metrics.ranking import WHOLE, Ranking
-from tasks.types.ranking.lists import Lists
+from scoring.metrics.ranking import WHOLE_RANKING_CUT, Ranking
+from tasks.types.ranking.lists import ListColumn
 from tests.lazily import Lazily
 
 ir_measures = Lazily("ir_measures")
@@ -42,13 +42,13 @@ def theirs(measure, gold: list[list[str]], answers: list[list[str]]) -> list[flo
     return [by_query.get(f"q{place}", 0.0) for place in range(len(gold))]
 
 
-def ranking(measure: str, cut: int = WHOLE, **arguments) -> Ranking:
+def ranking(measure: str, cut: int = WHOLE_RANKING_CUT, **arguments) -> Ranking:
     return Ranking(
         f"{measure}@{cut}", "corrected", measure=measure, cut=cut, **arguments
     )
 
 
-def values(measure: str, gold, answers, cut: int = WHOLE) -> list[float]:
+def values(measure: str, gold, answers, cut: int = WHOLE_RANKING_CUT) -> list[float]:
     """The metric's value of each instance alone."""
     metric = ranking(measure, cut)
     return metric.aggregate(metric.instance_stats(gold, answers)).tolist()
@@ -77,7 +77,7 @@ def test_columns_of_numbers_score_as_lists_of_ids_do():
     gold, answers = queries(seed=3)
     number = {f"d{place}": place for place in range(100)}
     columns = [
-        Lists.of([[number[each] for each in own] for own in rows])
+        ListColumn.of([[number[each] for each in own] for own in rows])
         for rows in (gold, answers)
     ]
     metric = ranking("ndcg", 10)

@@ -14,7 +14,13 @@ from django.contrib.staticfiles import finders
 from django.test import Client
 
 from scoring.offline import merkle
-from scoring.offline.receipts import ENTRY, HEAD, KEY, check_receipt, signed_head
+from scoring.offline.receipts import (
+    ENTRY_SIGNATURE_PREFIX,
+    HEAD_SIGNATURE_PREFIX,
+    KEY_SIGNATURE_PREFIX,
+    check_receipt,
+    encode_head_for_signature,
+)
 from scoring.receipts import log
 from tasks.models import Phase
 from tests import factories
@@ -154,7 +160,7 @@ def test_the_script_accepts_receipts_heads_and_entries_of_a_site_and_no_other_ke
     runs = [factories.make_submission(phase=phase) for _ in range(3)]
     for run in runs:
         score(run)
-    log.keep_log_current()
+    log.create_or_extend_receipt_log()
     client = Client()
     [receipt] = client.get(f"{API}/submissions/{runs[1].pk}/receipts/").json()
     entries = client.get(f"{API}/log/entries/").json()
@@ -163,7 +169,9 @@ def test_the_script_accepts_receipts_heads_and_entries_of_a_site_and_no_other_ke
     assert (printed.code, "  run: sealed" in printed.lines) == (0, True)
     assert check(receipt, "0" * 64).code == 1
     printed = check(entries, key)
-    hashes = [merkle.leaf_hash(row["content"].encode()) for row in entries["results"]]
+    hashes = [
+        merkle.compute_leaf_hash(row["content"].encode()) for row in entries["results"]
+    ]
     assert printed.code == 0
     assert printed.lines[1::2] == [f"  leaf hash {value.hex()}" for value in hashes]
     entries["results"][2]["content"] += " "
@@ -181,21 +189,28 @@ def test_the_guide_gives_the_values_of_the_sample(root, folder, sample):
     entry = sample["entry"].encode()
     head = sample["log"]["head"]
     later = json.loads((folder / "log.json").read_text())["keys"][1]["public"]
-    key_message = KEY + bytes.fromhex(later)
+    key_message = KEY_SIGNATURE_PREFIX + bytes.fromhex(later)
     gold = sample["openings"]["gold"]
     content = [gold["nonce"], gold["text"], sample["key"], head["root"]]
     hashes = [
         hashlib.sha256(bytes.fromhex(gold["nonce"]) + gold["text"].encode()),
-        hashlib.sha256(ENTRY + entry),
+        hashlib.sha256(ENTRY_SIGNATURE_PREFIX + entry),
         hashlib.sha256(b"\0" + entry),
         hashlib.sha256(key_message),
     ]
     content += [found.hexdigest() for found in hashes]
-    content.append(signed_head(head).removeprefix(HEAD).decode())
+    content.append(
+        encode_head_for_signature(head).removeprefix(HEAD_SIGNATURE_PREFIX).decode()
+    )
     assert [value for value in content if f"        {value}\n" not in page] == []
-    sizes = [len(ENTRY + entry), len(entry), len(signed_head(head)), len(key_message)]
+    sizes = [
+        len(ENTRY_SIGNATURE_PREFIX + entry),
+        len(entry),
+        len(encode_head_for_signature(head)),
+        len(key_message),
+    ]
     assert [size for size in sizes if f"{size} bytes" not in page] == []
-    for prefix in (ENTRY, HEAD, KEY):
+    for prefix in (ENTRY_SIGNATURE_PREFIX, HEAD_SIGNATURE_PREFIX, KEY_SIGNATURE_PREFIX):
         assert f"`{prefix.decode().rstrip()}`" in page
 
 

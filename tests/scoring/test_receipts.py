@@ -9,18 +9,18 @@ from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
-from citeboard.ops.doctor import FindingState, examine
+from citeboard.ops.doctor import FindingState, run_health_checks
 from scoring.__main__ import main
-from scoring.client.connection import Connection
+from scoring.client.connection import SiteConnection
 from scoring.models import Evaluation, LogEntry, LogHead, LogNode, Receipt, SigningKey
 from scoring.offline import merkle
 from scoring.offline.receipts import (
-    FIELDS,
+    COMMITTED_FIELDS,
     check_receipt,
-    continues,
-    head_faults,
+    find_head_faults,
+    find_trusted_keys,
+    is_continuation_of_log,
     is_in_log,
-    trusted,
 )
 from scoring.receipts import log
 from tasks.models import Phase, Season, Submission
@@ -37,7 +37,7 @@ EVERYONE, NOBODY = Phase.Audience.EVERYONE, Phase.Audience.NOBODY
 def scored(**fields) -> Submission:
     run = factories.make_submission(**fields)
     score(run)
-    log.keep_log_current()
+    log.create_or_extend_receipt_log()
     return run
 
 
@@ -132,8 +132,10 @@ class TestSecrecy:
             {"index", "content", "key", "signature"}
         ] * 2
         one, other = (json.loads(entry["content"]) for entry in entries)
-        assert set(one) == {"receipt", *FIELDS}
-        assert not {one[name] for name in FIELDS} & {other[name] for name in FIELDS}
+        assert set(one) == {"receipt", *COMMITTED_FIELDS}
+        assert not {one[name] for name in COMMITTED_FIELDS} & {
+            other[name] for name in COMMITTED_FIELDS
+        }
         said = str([entries, Client().get("/log/").content])
         for run in runs:
             for row in Receipt.objects.filter(evaluation__submission=run):
@@ -148,7 +150,7 @@ class TestSecrecy:
         phase = factories.make_phase(
             task=factories.make_task(season=season),
             board=NOBODY,
-            own_scores=Phase.OwnRuns.SCORED,
+            own_scores=Phase.OwnRunDetail.SCORED,
         )
         run = scored(
             phase=phase, team=factories.make_team(season=season, lead=lead), user=lead
@@ -157,7 +159,7 @@ class TestSecrecy:
         checked = check_receipt(receipt, public_keys())
         assert (checked.faults, checked.sealed) == ([], ["gold", "scores"])
         whole = [receipt["openings"][name] for name in checked.opened]
-        Phase.objects.update(own_scores=Phase.OwnRuns.SCORES)
+        Phase.objects.update(own_scores=Phase.OwnRunDetail.SCORES)
         [later] = receipts(run, lead)
         assert check_receipt(later, public_keys()).sealed == []
         assert later["entry"] == receipt["entry"]
@@ -169,7 +171,7 @@ class TestSecrecy:
         phase = factories.make_phase(
             task=factories.make_task(season=season),
             board=NOBODY,
-            own_scores=Phase.OwnRuns.NOTHING,
+            own_scores=Phase.OwnRunDetail.NOTHING,
         )
         run = scored(
             phase=phase, team=factories.make_team(season=season, lead=lead), user=lead
@@ -242,7 +244,7 @@ def again(run: Submission, *, change: float) -> None:
         record_scores(
             job=job, result=result, statistics=evaluation.statistics, seconds=0.1
         )
-    log.append_waiting_receipts()
+    log.append_waiting_receipts_to_log()
 
 
 @pytest.mark.both_databases
@@ -255,19 +257,19 @@ class TestTheLog:
             again(run, change=number / 64)
         answer = Client().get(f"{API}/log/").json()
         keys, now = {key["public"] for key in answer["keys"]}, answer["head"]
-        assert head_faults(now, keys) == []
+        assert find_head_faults(now, keys) == []
         assert now["size"] == 7
         for entry in Client().get(f"{API}/log/entries/").json()["results"]:
             place = {"index": entry["index"], "size": 7}
             path = Client().get(f"{API}/log/inclusion/", place).json()["path"]
-            leaf = merkle.leaf_hash(entry["content"].encode())
+            leaf = merkle.compute_leaf_hash(entry["content"].encode())
             assert is_in_log(
                 leaf, entry["index"], now, [bytes.fromhex(value) for value in path]
             )
         for before in heads:
             sizes = {"first": before["size"], "second": 7}
             path = Client().get(f"{API}/log/consistency/", sizes).json()["path"]
-            assert continues(before, now, path)
+            assert is_continuation_of_log(before, now, path)
 
     @pytest.mark.parametrize(
         "address",
@@ -293,7 +295,10 @@ class TestTheLog:
         assert check_receipt(receipt, set()).faults == [
             "it is not in the log yet: ask the site for it again in a minute"
         ]
-        assert [log.keep_log_current(), log.keep_log_current()] == [1, 0]
+        assert [
+            log.create_or_extend_receipt_log(),
+            log.create_or_extend_receipt_log(),
+        ] == [1, 0]
         assert check_receipt(receipts(run)[0], public_keys()).faults == []
 
     def test_what_was_not_published_is_not_in_the_log(self):
@@ -306,12 +311,12 @@ class TestTheLog:
     def test_what_is_deleted_leaves_its_commitment_alone(self):
         run = scored(phase=factories.make_phase(board=EVERYONE))
         entry = LogEntry.objects.get()
-        head = log.head()
+        head = log.read_signed_log_head()
         Submission.objects.get(pk=run.pk).jobs.all().delete()
         Submission.objects.filter(pk=run.pk).delete()
         assert not Receipt.objects.exists()
         assert LogEntry.objects.get().content == entry.content
-        assert log.head() == head
+        assert log.read_signed_log_head() == head
 
     def test_a_withdrawn_run_keeps_its_receipts_for_its_team(self):
         lead = factories.make_user()
@@ -329,7 +334,7 @@ class TestTheLog:
     def test_the_page_shows_head_keys_and_entries(self):
         scored()
         page = Client().get("/log/").content.decode()
-        head = log.head()
+        head = log.read_signed_log_head()
         assert head["root"] in page
         assert head["key"] in page
         assert LogEntry.objects.get().hash in page
@@ -344,7 +349,7 @@ def verify(monkeypatch, tmp_path, capsys):
         assert answer.status_code == 200, answer.content
         return answer.json()
 
-    monkeypatch.setattr(Connection, "get", asked)
+    monkeypatch.setattr(SiteConnection, "get", asked)
 
     def run(given: object, *more: object, code: int = 0) -> list[str]:
         path = tmp_path / "receipts.json"
@@ -365,7 +370,7 @@ class TestTheCommand:
         again(run, change=0.125)
         first, opens, place, last = verify(given, "--site", SITE)
         assert f"run {run.pk}; signed by {given[0]['key']}" in first
-        assert opens == f"  opens {', '.join(FIELDS)}"
+        assert opens == f"  opens {', '.join(COMMITTED_FIELDS)}"
         assert (
             place
             == "  entry 0 of the site's log, which has 2 and begins as it did then"
@@ -375,7 +380,7 @@ class TestTheCommand:
         assert (told["holds"], told["index"], list(told["opened"])) == (
             True,
             0,
-            list(FIELDS),
+            list(COMMITTED_FIELDS),
         )
 
     def test_by_a_key_it_needs_no_site_and_another_key_is_a_fault(
@@ -417,7 +422,7 @@ class TestTheCommand:
         for model in (LogEntry, LogNode):
             model.objects.all().delete()
         LogHead.objects.all().delete()
-        log.keep_log_current()
+        log.create_or_extend_receipt_log()
         told = "receipt 1: the log had 1 entries and has 0 now: entries were taken out"
         assert verify(given[:1], "--site", SITE, code=1)[0] == told
         for _ in given:
@@ -457,12 +462,12 @@ class TestTheCommand:
 
 class TestKeys:
     def test_a_first_start_makes_the_key_and_signs_the_empty_log(self):
-        assert log.head() is None
-        log.keep_log_current()
+        assert log.read_signed_log_head() is None
+        log.create_or_extend_receipt_log()
         answer = Client().get(f"{API}/log/").json()
         assert answer["head"]["size"] == 0
-        assert answer["head"]["root"] == merkle.EMPTY.hex()
-        assert head_faults(answer["head"], {answer["keys"][0]["public"]}) == []
+        assert answer["head"]["root"] == merkle.EMPTY_TREE_ROOT.hex()
+        assert find_head_faults(answer["head"], {answer["keys"][0]["public"]}) == []
 
     def test_a_key_that_takes_another_s_place_is_signed_by_it(self, capsys):
         [before] = receipts(scored(phase=factories.make_phase(board=EVERYONE)))
@@ -472,12 +477,12 @@ class TestKeys:
         assert before["key"] != after["key"]
         assert capsys.readouterr().out.splitlines()[-1] == after["key"]
         listed = Client().get(f"{API}/log/").json()["keys"]
-        keys = trusted({before["key"]}, listed)
+        keys = find_trusted_keys({before["key"]}, listed)
         assert keys == {before["key"], after["key"]}
         assert check_receipt(after, keys).faults == []
-        assert trusted({after["key"]}, listed) == {after["key"]}
+        assert find_trusted_keys({after["key"]}, listed) == {after["key"]}
         listed[1]["endorsement"] = listed[1]["endorsement"][::-1]
-        assert trusted({before["key"]}, listed) == {before["key"]}
+        assert find_trusted_keys({before["key"]}, listed) == {before["key"]}
 
     def test_a_lost_key_lets_receipts_wait_and_is_told_and_replaced(
         self, settings, capsys
@@ -486,8 +491,8 @@ class TestKeys:
         settings.SECRET_KEY = "another secret key " * 4
         run = factories.make_submission(phase=factories.make_phase(board=EVERYONE))
         score(run)
-        assert log.append_waiting_receipts() == 0
-        [found] = examine(["receipts"])
+        assert log.append_waiting_receipts_to_log() == 0
+        [found] = run_health_checks(["receipts"])
         assert found.state == FindingState.BAD
         assert "1 receipt cannot be signed, because the key " in found.found
         assert "was made with another secret key than the site has now" in found.found
@@ -516,10 +521,10 @@ class TestKeys:
         settings.RECEIPT_KEY = "22" * 32
         scored()
         settings.RECEIPT_KEY = "11" * 32
-        [found] = examine(["receipts"])
+        [found] = run_health_checks(["receipts"])
         assert "the key in CITEBOARD_RECEIPT_KEY was replaced on " in found.found
         settings.RECEIPT_KEY = ""
-        [found] = examine(["receipts"])
+        [found] = run_health_checks(["receipts"])
         assert "which does not give it now" in found.found
 
 
@@ -532,7 +537,7 @@ def test_processes_that_append_at_once_leave_no_hole_and_no_double():
         try:
             for place in range(number, entries, 4):
                 LogEntry.objects.create(content=f"{place}")
-                log.append_waiting_receipts()
+                log.append_waiting_receipts_to_log()
         finally:
             connection.close()
 
@@ -547,12 +552,14 @@ def test_processes_that_append_at_once_leave_no_hole_and_no_double():
     assert LogHead.objects.get().size == entries
     assert SigningKey.objects.count() == 1
     leaves = [
-        merkle.leaf_hash(text.encode())
+        merkle.compute_leaf_hash(text.encode())
         for text in LogEntry.objects.values_list("content", flat=True)
     ]
     while len(leaves) > 1:
         pairs = range(0, len(leaves) - 1, 2)
         odd = leaves[-1:] if len(leaves) % 2 else []
-        leaves = [merkle.node_hash(leaves[at], leaves[at + 1]) for at in pairs] + odd
-    assert log.head()["root"] == leaves[0].hex()
+        leaves = [
+            merkle.compute_node_hash(leaves[at], leaves[at + 1]) for at in pairs
+        ] + odd
+    assert log.read_signed_log_head()["root"] == leaves[0].hex()
     assert Season.objects.count() == 0

@@ -10,11 +10,11 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.offline.evaluate import load_statistics
-from scoring.stats.breakdown import classes
+from scoring.stats.breakdown import find_instances_by_class
 from tasks.types import task_type
-from tasks.types.columns import Classes
-from tasks.types.files import open_input
-from tasks.types.ranking.lists import Lists
+from tasks.types.columns import ClassColumn
+from tasks.types.files import open_input_files
+from tasks.types.ranking.lists import ListColumn
 from tests.scoring.offline import score
 from tests.tasks.types.rankings import write_lines, write_recommendation
 
@@ -39,15 +39,15 @@ def run(tmp_path) -> Path:
 
 def test_gold_answers_units_and_classes_are_columns(gold, run):
     own = task_type(SLUG)
-    options = own.checked_options({})
-    split = own.read_gold(open_input(gold), options)
-    answers, problems = own.read_run(open_input(run), split.index, options)
+    options = own.validate_options({})
+    split = own.read_gold(open_input_files(gold), options)
+    answers, problems = own.read_run(open_input_files(run), split.index, options)
     pairs = own.pair(split, answers, "corrected", options)
     assert not any(problem.fatal for problem in problems)
-    assert isinstance(pairs.gold, Lists)
-    assert isinstance(pairs.answers, Lists)
-    assert isinstance(pairs.units, Classes)
-    assert all(isinstance(column, Classes) for column in pairs.features.values())
+    assert isinstance(pairs.gold, ListColumn)
+    assert isinstance(pairs.answers, ListColumn)
+    assert isinstance(pairs.units, ClassColumn)
+    assert all(isinstance(column, ClassColumn) for column in pairs.features.values())
     assert list(pairs.answers) == [(0,), None, (1, 2)]
 
 
@@ -68,7 +68,10 @@ def test_kept_statistics_give_back_units_classes_and_the_numbers(
     ]
     recall = statistics.matrices["ranking@10"][:, 0]
     for dimension, own in statistics.features.items():
-        means = {label: recall[rows].mean() for label, rows in classes(own).items()}
+        means = {
+            label: recall[rows].mean()
+            for label, rows in find_instances_by_class(own).items()
+        }
         shown = {
             label: breakdown["recall@10"]["value"]
             for label, breakdown in scores["breakdowns"][dimension].items()
@@ -107,14 +110,14 @@ def test_a_ranking_of_ten_takes_less_than_a_hundred_bytes(tmp_path):
     ]
     run = write_lines(tmp_path / "run.jsonl", rows)
     own = task_type(SLUG)
-    options = own.checked_options({})
-    index = own.read_gold(open_input(gold), options).index
-    own.read_run(open_input(run), index, options)
+    options = own.validate_options({})
+    index = own.read_gold(open_input_files(gold), options).index
+    own.read_run(open_input_files(run), index, options)
     held = []
     # The interpreter's own table of texts may double in one of them.
     for _ in range(2):
         tracemalloc.start()
-        answers, _ = own.read_run(open_input(run), index, options)
+        answers, _ = own.read_run(open_input_files(run), index, options)
         held.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
         assert len(answers.lists) == 3000

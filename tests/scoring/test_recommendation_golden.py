@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scoring.tools.baselines import baseline
-from tasks.types.files import open_inputs
+from tasks.types.files import open_files_of_all_inputs
 from tests.resting import rests_on_scorer
 from tests.scoring.offline import score
 from tests.tasks.types.rankings import write_lines
@@ -84,9 +84,9 @@ def test_every_value_and_every_class_is_the_same(capsys, gold, golden, tmp_path,
 
 def test_the_rank_of_the_cited_paper_is_the_same_in_every_context(gold, golden):
     """Of all 1,242 candidates, ranked in full by the same BM25."""
-    from scoring.tools.baselines.retrieval import Okapi, rank_candidates
+    from scoring.tools.baselines.retrieval import OkapiBm25, rank_candidates
 
-    answers = rank_candidates(open_inputs([gold]), Okapi, depth=2000)
+    answers = rank_candidates(open_files_of_all_inputs([gold]), OkapiBm25, depth=2000)
     for own, answer in zip(golden["run"], answers, strict=True):
         assert answer["ranked"].index(own["gold"][0]) + 1 == own["rank_of_gold"]
 
@@ -95,7 +95,9 @@ def test_the_baseline_is_that_run_to_the_last_printed_digit(
     capsys, gold, golden, tmp_path
 ):
     path = tmp_path / "bm25.jsonl"
-    assert baseline("bm25-okapi").write(open_inputs([gold]), path) == len(golden["run"])
+    assert baseline("bm25-okapi").write(open_files_of_all_inputs([gold]), path) == len(
+        golden["run"]
+    )
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     assert [(row["id"], row["ranked"], row["scores"]) for row in rows] == [
         (own["id"], own["top10"], own["scores"]) for own in golden["run"]
@@ -105,10 +107,10 @@ def test_the_baseline_is_that_run_to_the_last_printed_digit(
 def test_the_public_inputs_name_no_cited_paper(gold):
     """Of no context anything but its text is public, and no candidate says which paper cites it."""
     from tasks.types import task_type
-    from tasks.types.files import open_input
+    from tasks.types.files import open_input_files
 
     own = task_type(SLUG)
-    files = dict(own.public_files(open_input(gold), own.checked_options({})))
+    files = dict(own.public_files(open_input_files(gold), own.validate_options({})))
     contexts = [json.loads(line) for line in files["diagnostic.jsonl"].splitlines()]
     cited = {json.loads(line)["cited_id"] for line in lines(gold / "diagnostic.jsonl")}
     assert len(contexts) == 720

@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.results.comparison.drawing import example_parts_of_type
+from scoring.results.comparison.drawing import build_parts_of_type_example
 from tasks.types import task_type
-from tasks.types.cited_reports.judgements import CREDITS, majority
-from tasks.types.cited_reports.pairing import chosen
-from tasks.types.cited_reports.reports import Citation
+from tasks.types.cited_reports.judgements import (
+    LABEL_CREDITS_BY_KIND,
+    choose_majority_label,
+)
+from tasks.types.cited_reports.pairing import select_judged_citations
+from tasks.types.cited_reports.reports import ReportCitation
 from tests.scoring.offline import score
 
 TYPE = "cited-reports"
@@ -145,20 +148,26 @@ def test_judgements_that_cannot_be_meant_are_refused_by_line(case, capsys, tmp_p
 
 
 def test_labels_of_people_count_by_majority_and_ties_by_the_lower_credit():
-    labels = CREDITS["supports"]
-    assert majority(["full", "none", "full"], labels) == ("full", False)
-    assert majority(["full", "partial"], labels) == ("partial", True)
-    assert majority(["partial", "none"], labels) == ("none", True)
-    assert majority(["none", "full"], labels) == ("partial", True)
-    assert majority(["", ""], labels) == ("no label", False)
+    labels = LABEL_CREDITS_BY_KIND["supports"]
+    assert choose_majority_label(["full", "none", "full"], labels) == ("full", False)
+    assert choose_majority_label(["full", "partial"], labels) == ("partial", True)
+    assert choose_majority_label(["partial", "none"], labels) == ("none", True)
+    assert choose_majority_label(["none", "full"], labels) == ("partial", True)
+    assert choose_majority_label(["", ""], labels) == ("no label", False)
 
 
 def test_judged_citations_are_the_first_or_those_with_the_highest_scores():
-    plain = [Citation(name, name) for name in ("a", "b", "a", "c")]
-    assert [one.document for one in chosen(plain, 2)] == ["a", "b"]
+    plain = [ReportCitation(name, name) for name in ("a", "b", "a", "c")]
+    assert [one.document for one in select_judged_citations(plain, 2)] == ["a", "b"]
     numbers = {"a": 0.1, "b": 0.9, "c": 0.9, "d": 0.5}
-    with_scores = [Citation(name, name, number) for name, number in numbers.items()]
-    assert [one.document for one in chosen(with_scores, 3)] == ["b", "c", "d"]
+    with_scores = [
+        ReportCitation(name, name, number) for name, number in numbers.items()
+    ]
+    assert [one.document for one in select_judged_citations(with_scores, 3)] == [
+        "b",
+        "c",
+        "d",
+    ]
 
 
 def test_judgements_are_part_of_the_digest_of_the_gold_wherever_they_lie(
@@ -197,7 +206,7 @@ def test_the_explorer_shows_sentences_nuggets_and_their_judgements():
         part.kind: [
             ("".join(p.text for p in line.pieces), line.words) for line in part.lines
         ]
-        for part in example_parts_of_type(task_type(TYPE))
+        for part in build_parts_of_type_example(task_type(TYPE))
     }
     assert parts["given"][0] == ("How does weather shape the hills?", "")
     assert parts["paper"][:2] == [

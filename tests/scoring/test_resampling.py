@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from scoring.metrics.base import unit_rows
+from scoring.metrics.base import build_unit_rows
 from scoring.stats import resampling
-from scoring.stats.interval_methods import RESAMPLED
-from scoring.stats.resampling import Resampler, on_grid
+from scoring.stats.interval_methods import RESAMPLING_METHODS
+from scoring.stats.resampling import BootstrapResampler, round_to_summable_grid
 from tests.lazily import Lazily
 from tests.scoring.toys import Counts, Divergence, Mean, mean_rows
 
@@ -48,7 +48,7 @@ def test_the_interval_is_the_one_worked_out_by_hand():
     by_hand = [
         means[int(a)] + (a - int(a)) * (means[int(a) + 1] - means[int(a)]) for a in at
     ]
-    interval = Resampler(7, resamples=200, seed=3).intervals(
+    interval = BootstrapResampler(7, resamples=200, seed=3).intervals(
         [(Mean(), mean_rows(values))]
     )[0]
     assert interval == pytest.approx(by_hand, rel=1e-13)
@@ -65,7 +65,9 @@ def test_the_interval_is_the_one_worked_out_by_hand():
 def test_ratios_macro_averages_and_divergences_are_resampled_by_units(metric, rows):
     rows = rows.astype(float)
     summed = metric.unit_stats(rows) if metric.per_unit else rows
-    values = metric.aggregate(Resampler(4, resamples=50, seed=1).sums([summed])[0])
+    values = metric.aggregate(
+        BootstrapResampler(4, resamples=50, seed=1).compute_resampled_sums([summed])[0]
+    )
     for value, drawn in zip(
         values, draws_by_hand(4, 50, seed=1, per_block=10**6), strict=True
     ):
@@ -78,8 +80,10 @@ def test_every_sum_is_exact_so_that_no_order_of_adding_matters():
     rows = np.column_stack(
         [numbers(300), numbers(300, seed=6) * 1e-7, numbers(300, seed=7) * 1e9]
     )
-    sums = Resampler(300, resamples=20, seed=0).sums([rows])[0]
-    grid = on_grid(rows, 300)
+    sums = BootstrapResampler(300, resamples=20, seed=0).compute_resampled_sums([rows])[
+        0
+    ]
+    grid = round_to_summable_grid(rows, 300)
     for drawn, own in zip(
         draws_by_hand(300, 20, seed=0, per_block=10**6), sums, strict=True
     ):
@@ -90,11 +94,11 @@ def test_every_sum_is_exact_so_that_no_order_of_adding_matters():
 
 def test_counts_are_not_moved_by_the_grid():
     counts = np.random.default_rng(2).integers(0, 10**6, (1000, 3)).astype(float)
-    assert (on_grid(counts, 1000) == counts).all()
+    assert (round_to_summable_grid(counts, 1000) == counts).all()
 
 
 def test_rounding_to_the_grid_carries_no_sum_beyond_what_a_double_holds():
-    rows = on_grid(
+    rows = round_to_summable_grid(
         np.full((11, 1), 818836295885544.625), 11
     )  # Together a little less than 2**53.
     assert int(rows.sum()) == 11 * int(rows[0, 0])
@@ -102,14 +106,14 @@ def test_rounding_to_the_grid_carries_no_sum_beyond_what_a_double_holds():
 
 def test_the_grid_refuses_what_cannot_be_added_up():
     with pytest.raises(ValueError, match="infinite or not a number"):
-        on_grid(np.array([[1.0, math.inf]]), 1)
+        round_to_summable_grid(np.array([[1.0, math.inf]]), 1)
 
 
 def test_an_interval_is_the_same_on_every_machine():
     """Worked out once with fractions, from the draws; exact sums and a promised stream of bits leave nothing
     to a machine.
     """
-    interval = Resampler(40, resamples=1000, seed=0).intervals(
+    interval = BootstrapResampler(40, resamples=1000, seed=0).intervals(
         [(Mean(), mean_rows(np.arange(40) / 7))]
     )[0]
     assert interval == pytest.approx((2.246339285714286, 3.2823214285714286), rel=1e-14)
@@ -119,7 +123,7 @@ def test_metrics_that_share_rows_or_come_together_have_the_intervals_they_have_a
     rows = np.random.default_rng(4).integers(0, 9, (30, 3)).astype(float)
     metrics = [Counts(part, "micro") for part in ("precision", "recall", "f1")]
     numeric = mean_rows(numbers(30))
-    resampler = Resampler(30, resamples=100, seed=9)
+    resampler = BootstrapResampler(30, resamples=100, seed=9)
     together = resampler.intervals(
         [*((metric, rows) for metric in metrics), (Mean(), numeric)]
     )
@@ -131,7 +135,7 @@ def test_metrics_that_share_rows_or_come_together_have_the_intervals_they_have_a
 
 def test_draws_do_not_depend_on_what_is_measured():
     first, second = (
-        list(Resampler(12, resamples=30, seed=8).weights()) for _ in range(2)
+        list(BootstrapResampler(12, resamples=30, seed=8).weights()) for _ in range(2)
     )
     assert all((a == b).all() for a, b in zip(first, second, strict=True))
     assert {int(total) for block in first for total in block.sum(axis=1)} == {12}
@@ -139,7 +143,8 @@ def test_draws_do_not_depend_on_what_is_measured():
 
 def test_units_are_drawn_evenly():
     counts = sum(
-        block.sum(axis=0) for block in Resampler(50, resamples=4000, seed=1).weights()
+        block.sum(axis=0)
+        for block in BootstrapResampler(50, resamples=4000, seed=1).weights()
     )
     assert stats.chisquare(counts).pvalue > 1e-4
 
@@ -151,8 +156,8 @@ def test_units_are_drawn_evenly():
 def test_many_units_are_drawn_in_blocks_that_fit_into_memory(
     monkeypatch, units, block, sizes
 ):
-    monkeypatch.setattr(resampling, "BLOCK", block)
-    blocks = list(Resampler(units, resamples=7, seed=0).weights())
+    monkeypatch.setattr(resampling, "MAX_SAMPLED_UNITS_IN_MEMORY", block)
+    blocks = list(BootstrapResampler(units, resamples=7, seed=0).weights())
     assert [len(block) for block in blocks] == sizes
     drawn = draws_by_hand(units, 7, seed=0, per_block=sizes[0])
     assert np.vstack(blocks).tolist() == [
@@ -160,29 +165,31 @@ def test_many_units_are_drawn_in_blocks_that_fit_into_memory(
     ]
 
 
-@pytest.mark.parametrize("method", RESAMPLED)
+@pytest.mark.parametrize("method", RESAMPLING_METHODS)
 def test_one_unit_no_resamples_or_an_undefined_value_give_no_interval(method):
     rows = mean_rows([1.0, 2.0, 3.0])
     assert (
-        Resampler(1, resamples=100, seed=0).intervals(
+        BootstrapResampler(1, resamples=100, seed=0).intervals(
             [(Mean(), rows[:1])], method=method
         )[0]
         is None
     )
     assert (
-        Resampler(3, resamples=0, seed=0).intervals([(Mean(), rows)], method=method)[0]
+        BootstrapResampler(3, resamples=0, seed=0).intervals(
+            [(Mean(), rows)], method=method
+        )[0]
         is None
     )
     undefined = np.array([[1.0, 1.0], [0.0, 0.0]])
     assert (
-        Resampler(2, resamples=100, seed=0).intervals(
+        BootstrapResampler(2, resamples=100, seed=0).intervals(
             [(Mean(), undefined)], method=method
         )[0]
         is None
     )
     infinite = np.array([[1.0, 1, 0], [1, 0, 1]])
     assert (
-        Resampler(2, resamples=100, seed=0).intervals(
+        BootstrapResampler(2, resamples=100, seed=0).intervals(
             [(Divergence(), infinite)], method=method
         )[0]
         is None
@@ -190,9 +197,9 @@ def test_one_unit_no_resamples_or_an_undefined_value_give_no_interval(method):
 
 
 def test_units_that_are_all_alike_leave_no_doubt():
-    for method in RESAMPLED:
+    for method in RESAMPLING_METHODS:
         rows = mean_rows([0.25] * 9)
-        assert Resampler(9, resamples=100, seed=0).intervals(
+        assert BootstrapResampler(9, resamples=100, seed=0).intervals(
             [(Mean(), rows)], method=method
         )[0] == (
             0.25,
@@ -202,15 +209,15 @@ def test_units_that_are_all_alike_leave_no_doubt():
 
 def test_an_unknown_method_is_refused_by_name():
     with pytest.raises(ValueError, match="there are percentile, bca"):
-        Resampler(3, resamples=10, seed=0).intervals(
+        BootstrapResampler(3, resamples=10, seed=0).intervals(
             [(Mean(), mean_rows([1, 2, 3]))], method="normal"
         )
 
 
 def test_bca_is_the_formula_of_efron_and_tibshirani():
     values = numbers(25)
-    resampler = Resampler(25, resamples=2000, seed=2)
-    drawn = Mean().aggregate(resampler.sums([mean_rows(values)])[0])
+    resampler = BootstrapResampler(25, resamples=2000, seed=2)
+    drawn = Mean().aggregate(resampler.compute_resampled_sums([mean_rows(values)])[0])
     bias = stats.norm.ppf(np.mean(drawn < values.mean()))
     left_out = np.array([np.delete(values, place).mean() for place in range(25)])
     deviations = left_out.mean() - left_out
@@ -226,7 +233,7 @@ def test_bca_is_the_formula_of_efron_and_tibshirani():
 )
 def test_scipy_gives_the_same_interval_but_for_its_other_draws(method, name):
     values = numbers(40)
-    ours = Resampler(40, resamples=10_000, seed=1).intervals(
+    ours = BootstrapResampler(40, resamples=10_000, seed=1).intervals(
         [(Mean(), mean_rows(values))], method=method
     )[0]
     theirs = stats.bootstrap(
@@ -246,7 +253,7 @@ def test_nineteen_of_twenty_intervals_hold_the_true_value():
     for trial in range(400):
         rows = mean_rows(rng.gamma(2.0, 1.0, 60))
         for method in hits:
-            low, high = Resampler(60, resamples=300, seed=trial).intervals(
+            low, high = BootstrapResampler(60, resamples=300, seed=trial).intervals(
                 [(Mean(), rows)], method=method
             )[0]
             hits[method] += low <= 2.0 <= high
@@ -265,12 +272,12 @@ def test_micro_f1_over_topics_is_covered_where_topics_are_the_units_and_not_wher
         ease = rng.beta(2, 2, 40).repeat(10)
         found = (rng.random(400) < ease).astype(float)
         rows = np.column_stack([found, np.zeros(400), 1 - found])
-        topics = unit_rows(metric, rows, np.arange(400) // 10)
-        low, high = Resampler(40, resamples=200, seed=trial).intervals(
+        topics = build_unit_rows(metric, rows, np.arange(400) // 10)
+        low, high = BootstrapResampler(40, resamples=200, seed=trial).intervals(
             [(metric, topics)]
         )[0]
         by_topic += low <= truth <= high
-        low, high = Resampler(400, resamples=200, seed=trial).intervals(
+        low, high = BootstrapResampler(400, resamples=200, seed=trial).intervals(
             [(metric, rows)]
         )[0]
         by_citance += low <= truth <= high

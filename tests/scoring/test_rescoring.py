@@ -8,24 +8,24 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from citeboard.core.models import AuditEntry
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from scoring.metrics.base import Metric
 from scoring.metrics.clsumm import PlainRouge
 from scoring.models import Evaluation, Rescore, Score
 from scoring.results.board.standings import compute_board
 from scoring.worker import rescoring
 from scoring.worker.rescoring import (
+    compute_rescoring_progress,
     queue_rescoring_jobs,
     request_rescoring_of_phase,
     request_rescoring_of_season,
     rescore_run,
-    rescoring_progress,
     stop_rescoring,
 )
 from tasks.jobs import engine, leases
 from tasks.models import Job, Phase, Submission
 from tasks.types.positional_citations import parsing
-from tasks.types.positional_citations.rule_parser import VERSION
+from tasks.types.positional_citations.rule_parser import RULE_PARSER_VERSION
 from tests import factories
 from tests.api.sending import score
 from tests.kept_worlds import KeptWorld, keep_world
@@ -103,7 +103,10 @@ def test_every_run_is_scored_against_the_new_gold_and_keeps_its_score_meanwhile(
         score(run)
     phase.refresh_from_db()
     assert compute_board(phase, None).gold == new
-    assert (rescoring_progress(phase).done, rescoring_progress(phase).left) == (3, 0)
+    assert (
+        compute_rescoring_progress(phase).done,
+        compute_rescoring_progress(phase).left,
+    ) == (3, 0)
 
 
 def test_asked_twice_it_happens_once(phase, runs):
@@ -144,7 +147,7 @@ def test_boards_of_phases_that_are_over_keep_earlier_versions_until_organisers_a
         min_answered=1, closes=timezone.now(), late_until=None
     )
     phase.refresh_from_db()
-    Evaluation.objects.update(release=phase.score_restrictions_at(timezone.now()))
+    Evaluation.objects.update(release=phase.get_score_restrictions_at(timezone.now()))
     for key in Score.objects.filter(shared__metric="rouge_l_f1"):
         boards.set_version_0(key)
     assert rescoring.request_rescoring_of_stale_phases() == 0
@@ -169,7 +172,7 @@ def test_a_scorer_that_is_behind_is_not_asked_again_and_again(phase, runs):
 
 def test_new_runs_do_not_wait_behind_all_of_them(phase, runs, monkeypatch):
     monkeypatch.setattr(rescoring, "MAX_QUEUED_RESCORINGS", 2)
-    monkeypatch.setattr(rescoring, "AT_A_TIME", 1)
+    monkeypatch.setattr(rescoring, "RUNS_PER_TRANSACTION", 1)
     corrected(phase)
     order = request_rescoring_of_phase(phase=phase, by=None)
     assert (waiting(phase), order.ended_at) == (2, None)
@@ -182,7 +185,7 @@ def test_new_runs_do_not_wait_behind_all_of_them(phase, runs, monkeypatch):
     queue_rescoring_jobs()
     order.refresh_from_db()
     assert order.ended_at is not None
-    assert rescoring_progress(phase).left == 0
+    assert compute_rescoring_progress(phase).left == 0
 
 
 def test_stopped_it_goes_on_where_it_was(phase, runs):
@@ -192,7 +195,7 @@ def test_stopped_it_goes_on_where_it_was(phase, runs):
     assert stop_rescoring(phase=phase, by=None) == 4
     assert waiting(phase) == 0
     assert stop_rescoring(phase=phase, by=None) == 0
-    told = rescoring_progress(phase)
+    told = compute_rescoring_progress(phase)
     assert (told.done, told.left, told.is_moving, told.is_stopped) == (
         1,
         2,
@@ -261,7 +264,9 @@ def test_a_run_that_failed_by_the_sites_fault_is_scored_again(phase):
 @pytest.mark.parametrize("status", ["withdrawn", "cancelled"])
 def test_what_its_team_took_back_stays_so(phase, status):
     run = factories.make_submission(phase=phase, status=status)
-    with pytest.raises(Refused, match=f"a run that is {status} cannot be rescored"):
+    with pytest.raises(
+        ActionRefused, match=f"a run that is {status} cannot be rescored"
+    ):
         rescore_run(submission=run, by=None)
     request_rescoring_of_phase(phase=phase, by=None)
     run.refresh_from_db()
@@ -322,7 +327,9 @@ def test_a_new_version_of_a_metric_or_its_intervals_is_followed_while_a_phase_ta
     phase, runs, is_over, client, monkeypatch
 ):
     cache.clear()
-    monkeypatch.setattr(PlainRouge, "interval_version", rescoring.CHANGED_INTERVALS)
+    monkeypatch.setattr(
+        PlainRouge, "interval_version", rescoring.MIN_CURRENT_INTERVAL_VERSION
+    )
     if is_over:
         Phase.objects.update(closes=timezone.now(), late_until=None)
     assert rescoring.request_rescoring_of_stale_phases() == (0 if is_over else 1)
@@ -341,7 +348,9 @@ def test_the_board_of_an_open_phase_tells_of_the_rescore_of_a_new_release(
 ):
     cache.clear()
     assert not rescored_note(client, phase)
-    monkeypatch.setattr(PlainRouge, "interval_version", rescoring.CHANGED_INTERVALS)
+    monkeypatch.setattr(
+        PlainRouge, "interval_version", rescoring.MIN_CURRENT_INTERVAL_VERSION
+    )
     rescoring.request_rescoring_of_stale_phases()
     assert not rescored_note(client, phase), "it goes on"
     for run in runs:
@@ -374,9 +383,11 @@ def test_what_rules_parsed_is_scored_again_by_itself_once_a_pipeline_is_there(
 ):
     changed = Evaluation.objects.filter(submission=runs[0], rules="corrected").get()
     key = Score.objects.get(evaluation=changed, shared__metric="rouge_l_f1")
-    boards.set_column(key, key.column.replace("|v:", f"|parser:{VERSION}|v:"))
+    boards.set_column(
+        key, key.column.replace("|v:", f"|parser:{RULE_PARSER_VERSION}|v:")
+    )
     assert rescoring.request_rescoring_of_stale_phases() == 0, "no pipeline is there"
-    monkeypatch.setattr(Metric, "replaces", f"|parser:{parsing.RULES}-")
+    monkeypatch.setattr(Metric, "replaces", f"|parser:{parsing.RULE_BASED_PARSER}-")
     assert rescoring.request_rescoring_of_stale_phases() == 1
     assert list(
         Job.objects.filter(state="queued").values_list("submission", "rules")

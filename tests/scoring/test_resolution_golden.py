@@ -12,7 +12,7 @@ import pytest
 from scoring.offline.evaluate import load_statistics
 from scoring.tools.baselines import baseline
 from tasks.types import task_type
-from tasks.types.files import open_input, open_inputs
+from tasks.types.files import open_files_of_all_inputs, open_input_files
 from tests.resting import rests_on_scorer
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.rankings import write_lines, write_resolution
@@ -65,7 +65,7 @@ def test_the_baseline_gives_those_rankings_and_its_ties_are_counted(
     capsys, gold, golden, tmp_path
 ):
     path = tmp_path / "run.jsonl"
-    baseline("references-tfidf-10-10").write(open_inputs([gold]), path)
+    baseline("references-tfidf-10-10").write(open_files_of_all_inputs([gold]), path)
     answers = {row["id"]: row["scores"] for row in map(json.loads, lines(path))}
     assert len(answers) == len(golden["contexts"])
     for own in golden["contexts"]:
@@ -111,7 +111,7 @@ def test_the_hand_made_cases_of_the_rule_hold(capsys, gold, tmp_path):
 def test_the_public_inputs_name_no_cited_reference(gold):
     """The headings of this collection do, where a mark stands in one."""
     own = task_type(SLUG)
-    files = dict(own.public_files(open_input(gold), own.checked_options({})))
+    files = dict(own.public_files(open_input_files(gold), own.validate_options({})))
     cited = {
         json.loads(line)["context_id"]: json.loads(line)["gold"]
         for line in lines(gold / "contexts.jsonl")

@@ -10,13 +10,13 @@ from scoring.__main__ import main
 from scoring.tools.baselines import baselines, retrieval
 from scoring.tools.baselines.retrieval import (
     Lucene,
-    Okapi,
+    OkapiBm25,
+    build_query,
     find_best_positions,
-    query,
     split_words,
 )
 from scoring.tools.baselines.tfidf import TfIdfRetriever
-from tasks.types.problems import Unavailable
+from tasks.types.problems import SoftwareUnavailable
 from tests.scoring.builders.corpora import write_lines
 
 DOCUMENTS = (
@@ -44,9 +44,9 @@ def test_okapi_is_the_formula_of_its_name():
         0,
         0,
     ]
-    assert Okapi(DOCUMENTS).scores("Bells, towers: unheard").tolist() == pytest.approx(
-        expected, rel=1e-12
-    )
+    assert OkapiBm25(DOCUMENTS).scores(
+        "Bells, towers: unheard"
+    ).tolist() == pytest.approx(expected, rel=1e-12)
 
 
 def test_a_word_that_most_documents_have_counts_a_quarter_of_the_mean():
@@ -54,13 +54,13 @@ def test_a_word_that_most_documents_have_counts_a_quarter_of_the_mean():
     rare = math.log(2.5) - math.log(1.5)
     common = math.log(0.5) - math.log(3.5)
     floor = 0.25 * (common + 3 * rare) / 4
-    found = Okapi(documents).scores("a")
+    found = OkapiBm25(documents).scores("a")
     # Every document has two words, so that only the weight of the word is left.
     assert found.tolist() == pytest.approx([floor] * 3, rel=1e-12)
 
 
 def test_a_word_counts_as_often_as_the_query_has_it():
-    okapi = Okapi(DOCUMENTS)
+    okapi = OkapiBm25(DOCUMENTS)
     assert okapi.scores("bells bells").tolist() == pytest.approx(
         (2 * okapi.scores("bells")).tolist()
     )
@@ -92,22 +92,22 @@ def test_dense_vectors_are_those_of_the_package_and_refuse_a_folder_that_is_none
     tmp_path,
 ):
     models = pytest.importorskip("sentence_transformers")
-    pytest.importorskip(retrieval.PACKAGE)
+    pytest.importorskip(retrieval.MODEL_PACKAGE)
     folder = retrieval.find_model_folder({"model": retrieval.PACKAGED_MODEL})
     texts = [*DOCUMENTS, "bells " * 400]
-    own = retrieval.SentenceModel(folder).vectors(texts)
+    own = retrieval.SentenceModel(folder).encode_texts(texts)
     theirs = models.SentenceTransformer(str(folder), device="cpu").encode(
         texts, normalize_embeddings=True
     )
     assert np.abs(own - theirs).max() < 1e-5
-    with pytest.raises(Unavailable, match="is neither a folder here nor"):
+    with pytest.raises(SoftwareUnavailable, match="is neither a folder here nor"):
         retrieval.find_model_folder({"model": str(tmp_path)})
 
 
 def test_the_dense_baseline_ranks_the_paper_that_the_sentence_speaks_of(
     tmp_path, capsys
 ):
-    pytest.importorskip(retrieval.PACKAGE)
+    pytest.importorskip(retrieval.MODEL_PACKAGE)
     pytest.importorskip("transformers")
     names = (
         "Bells of bronze in church towers",
@@ -153,8 +153,12 @@ def test_the_query_is_the_sentence_without_marks_and_with_neighbours_where_asked
         "sentence": "We cite<REF>.",
         "after": None,
     }
-    assert split_words(query(record, with_neighbours=False)) == ["we", "cite"]
-    assert split_words(query(record, with_neighbours=True)) == ["before", "we", "cite"]
+    assert split_words(build_query(record, with_neighbours=False)) == ["we", "cite"]
+    assert split_words(build_query(record, with_neighbours=True)) == [
+        "before",
+        "we",
+        "cite",
+    ]
 
 
 def test_every_baseline_of_the_ranking_tasks_says_what_it_does():

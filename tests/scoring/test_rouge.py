@@ -9,14 +9,14 @@ import pytest
 from django.conf import settings
 
 from scoring.metrics import porter, rouge as rouge_module
-from scoring.metrics.porter import rouge_score_stem
+from scoring.metrics.porter import stem_as_rouge_score
 from scoring.metrics.rouge import (
-    MAX_CODES,
-    Encoded,
+    MAX_CHARACTER_CODES,
+    EncodedTexts,
     Rouge,
-    forget,
-    lcs_lengths,
-    rouge,
+    compute_lcs_lengths,
+    compute_rouge,
+    forget_all_words,
 )
 from tests.resting import rests_on_scorer
 from tests.scoring.texts import (
@@ -39,7 +39,7 @@ def assert_equal_to_the_package(
 
     package = RougeScorer(list(KINDS.values()), use_stemmer=is_stemmed)
     references, predictions = zip(*pairs, strict=True)
-    ours = rouge(references, predictions, tuple(KINDS), is_stemmed=is_stemmed)
+    ours = compute_rouge(references, predictions, tuple(KINDS), is_stemmed=is_stemmed)
     for place, (reference, prediction) in enumerate(pairs):
         theirs = package.score(reference, prediction)
         for kind, name in KINDS.items():
@@ -106,10 +106,10 @@ def test_every_length_of_a_sentence_that_fills_a_machine_word_scores_as_in_the_p
 
 def test_the_score_of_a_pair_does_not_depend_on_the_others():
     pairs = small_alphabet_pairs(random.Random(8), 300, 30, "abcde", 0.1)
-    together = rouge(*zip(*pairs, strict=True), tuple(KINDS), is_stemmed=True)
+    together = compute_rouge(*zip(*pairs, strict=True), tuple(KINDS), is_stemmed=True)
     for place in range(0, 300, 17):
         reference, prediction = pairs[place]
-        alone = rouge([reference], [prediction], tuple(KINDS), is_stemmed=True)
+        alone = compute_rouge([reference], [prediction], tuple(KINDS), is_stemmed=True)
         assert all((together[kind][place] == alone[kind][0]).all() for kind in KINDS)
 
 
@@ -117,26 +117,26 @@ def test_large_gold_is_read_once_and_found_again_by_another_process(
     monkeypatch, tmp_path
 ):
     monkeypatch.setenv("CITEBOARD_CACHE_DIR", str(tmp_path))
-    monkeypatch.setattr(rouge_module, "WORTH_KEEPING", 1000)
+    monkeypatch.setattr(rouge_module, "MIN_CACHED_CHARACTERS", 1000)
     pairs = related_pairs(random.Random(10), 40, 50)
     texts = list(zip(*pairs, strict=True))
     first = [
-        rouge(*texts, tuple(KINDS), is_stemmed=is_stemmed)
+        compute_rouge(*texts, tuple(KINDS), is_stemmed=is_stemmed)
         for is_stemmed in (False, True)
     ]
     assert len(list(tmp_path.rglob("*.npz"))) == 1
     # As in a new process, in which other words come first.
-    forget()
-    rouge_module.encoded_gold.cache_clear()
-    rouge(["other words first"], ["words"], is_stemmed=True)
-    encoded = rouge_module.encoded
+    forget_all_words()
+    rouge_module.encode_gold_texts.cache_clear()
+    compute_rouge(["other words first"], ["words"], is_stemmed=True)
+    encoded = rouge_module.encode_texts
     monkeypatch.setattr(
         rouge_module,
-        "encoded",
+        "encode_texts",
         lambda read: encoded(read) if read != texts[0] else None,
     )
     again = [
-        rouge(*texts, tuple(KINDS), is_stemmed=is_stemmed)
+        compute_rouge(*texts, tuple(KINDS), is_stemmed=is_stemmed)
         for is_stemmed in (False, True)
     ]
     for own, other in zip(first, again, strict=True):
@@ -146,13 +146,13 @@ def test_large_gold_is_read_once_and_found_again_by_another_process(
 def test_no_pairs_have_no_scores():
     assert {
         kind: own.shape
-        for kind, own in rouge([], [], tuple(KINDS), is_stemmed=True).items()
+        for kind, own in compute_rouge([], [], tuple(KINDS), is_stemmed=True).items()
     } == dict.fromkeys(KINDS, (0, 3))
 
 
 def test_as_many_references_as_predictions_are_needed():
     with pytest.raises(ValueError, match="1 references and 2 predictions"):
-        rouge(["a"], ["a", "b"], is_stemmed=False)
+        compute_rouge(["a"], ["a", "b"], is_stemmed=False)
 
 
 def test_words_are_stemmed_as_the_package_stems_them():
@@ -166,7 +166,7 @@ def test_words_are_stemmed_as_the_package_stems_them():
     }
     assert len(words) > 90_000
     assert [
-        word for word in words if rouge_score_stem(word) != stemmer.stem(word)
+        word for word in words if stem_as_rouge_score(word) != stemmer.stem(word)
     ] == []
 
 
@@ -185,7 +185,7 @@ def all_forms() -> set[str]:
         for length in range(5)
         for letters in itertools.product("aybtls", repeat=length)
     ]
-    suffixes = {suffix for suffix, _ in porter.STEP_2}
+    suffixes = {suffix for suffix, _ in porter.STEP_2_RULES}
     suffixes |= {
         "logi", "fulli", "icate", "ative", "alize", "iciti", "ical", "ful", "ness",
         "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment",
@@ -262,14 +262,14 @@ def test_the_package_may_score_instead_and_gives_the_same_in_every_bit(
 def test_more_words_than_characters_below_the_surrogates_are_told_apart():
     words = [f"w{number}" for number in range(56_000)]
     both = [" ".join(words), " ".join(words[:-1])]
-    found = rouge([both[0]] * 2, both, ("l",), is_stemmed=False)["l"]
+    found = compute_rouge([both[0]] * 2, both, ("l",), is_stemmed=False)["l"]
     assert found[:, 1].tolist() == [1.0, 55_999 / 56_000]
 
 
-@pytest.mark.parametrize("word", [MAX_CODES - 1, MAX_CODES])
+@pytest.mark.parametrize("word", [MAX_CHARACTER_CODES - 1, MAX_CHARACTER_CODES])
 def test_the_last_word_with_a_character_and_the_first_without_are_compared(word):
     gold, answer = (
-        Encoded(np.array([word, other]), *map(np.array, ([0, 2], [0, 1], [0, 2])))
+        EncodedTexts(np.array([word, other]), *map(np.array, ([0, 2], [0, 1], [0, 2])))
         for other in (1, 2)
     )
-    assert lcs_lengths(gold, answer).tolist() == [1]
+    assert compute_lcs_lengths(gold, answer).tolist() == [1]

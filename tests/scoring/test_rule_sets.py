@@ -9,7 +9,7 @@ from scoring import __main__ as program
 from scoring.models import Evaluation
 from tasks.jobs.work import take_jobs
 from tasks.types import task_types
-from tasks.types.problems import Unavailable
+from tasks.types.problems import SoftwareUnavailable
 from tests.factories import make_phase, make_submission, make_task
 from tests.scoring.scorers import put_in_place
 from tests.tasks.test_every_type import sample, sample_options
@@ -18,13 +18,13 @@ TYPES = list(task_types().values())
 RULES = ("corrected", "official-2017")
 ONE_A = next(kind for kind in TYPES if kind.slug == "clsumm-1a")
 LACKING = """
-from tasks.types.problems import Unavailable
-score_read = offline.scorer.score_read
+from tasks.types.problems import SoftwareUnavailable
+score_read = offline.scorer.score_parsed_run
 def lacking(scoring, *given):
     if scoring.rules == {rules!r}:
-        raise Unavailable("no such model")
+        raise SoftwareUnavailable("no such model")
     return score_read(scoring, *given)
-offline.scorer.score_read = lacking
+offline.scorer.score_parsed_run = lacking
 return real(arguments)
 """
 
@@ -60,14 +60,14 @@ def test_a_list_has_what_is_printed_under_each(capsys, kind, tmp_path):
 
 
 def test_one_that_lacks_a_model_is_told_and_holds_nothing_back(capsys, monkeypatch):
-    score_read = program.scorer.score_read
+    score_read = program.scorer.score_parsed_run
 
     def lacking(scoring, *given):
         if scoring.rules == "corrected":
-            raise Unavailable("no such model")
+            raise SoftwareUnavailable("no such model")
         return score_read(scoring, *given)
 
-    monkeypatch.setattr(program.scorer, "score_read", lacking)
+    monkeypatch.setattr(program.scorer, "score_parsed_run", lacking)
     given = [word for rules in RULES for word in ("--rules", rules)]
     gold, run, _ = sample(ONE_A)
     words = [
@@ -80,7 +80,7 @@ def test_one_that_lacks_a_model_is_told_and_holds_nothing_back(capsys, monkeypat
         *given,
         "--json",
     ]
-    assert program.main(words) == program.UNAVAILABLE
+    assert program.main(words) == program.UNAVAILABLE_EXIT_CODE
     told = capsys.readouterr()
     assert [scores["rules"] for scores in json.loads(told.out)] == ["official-2017"]
     assert "corrected: no such model" in told.err

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sacrebleu.metrics import BLEU, CHRF
 
-from scoring.metrics.base import value_of
-from scoring.metrics.sacrebleu import KEY_BITS, Bleu, Chrf, Counted
+from scoring.metrics.base import compute_metric_value
+from scoring.metrics.sacrebleu import MAX_KEY_BITS, Bleu, Chrf, SacreBleuMetric
 from tests.scoring.texts import related_pairs
 
 LIBRARY = {"bleu": BLEU(), "chrf": CHRF(), "chrf_pp": CHRF(word_order=2)}
@@ -30,7 +30,7 @@ ODD += [
 EVERY = pytest.mark.parametrize("name", LIBRARY)
 
 
-def metric_of(name: str) -> Counted:
+def metric_of(name: str) -> SacreBleuMetric:
     if name == "bleu":
         return Bleu(name, "official")
     return Chrf(name, "official", words=2 if name == "chrf_pp" else 0)
@@ -65,7 +65,7 @@ def test_the_value_of_any_set_of_instances_is_that_of_sacrebleu(name, seed):
     for size in (1, 2, 5, len(own)):
         chosen = sorted(rng.sample(range(len(own)), size))
         expected = corpus(name, [own[place] for place in chosen])
-        value = value_of(metric, stats[chosen], np.arange(size))
+        value = compute_metric_value(metric, stats[chosen], np.arange(size))
         assert value == pytest.approx(expected, rel=1e-13, abs=1e-13)
 
 
@@ -140,7 +140,7 @@ def expected_counts(name: str, own: list[tuple[str, str]]) -> list[list[int]]:
 )
 @pytest.mark.parametrize("chunk", [1, 200, 32_768])
 def test_every_count_is_sacrebleus_own(name, pieces, chunk, monkeypatch):
-    monkeypatch.setattr("scoring.metrics.sacrebleu.BLOCK", chunk)
+    monkeypatch.setattr("scoring.metrics.sacrebleu.SYMBOLS_PER_BLOCK", chunk)
     rng = random.Random(len(pieces) + chunk)
     texts = ["".join(rng.choices(pieces, k=rng.randrange(30))) for _ in range(160)]
     own = list(zip(texts[:80], texts[80:], strict=True)) + list(
@@ -158,7 +158,7 @@ def test_counts_are_sacrebleus_own_where_keys_fill_all_their_bits():
     ]
     own = list(zip(texts[::2], texts[1::2], strict=True))
     own[0] = ("".join(rng.sample(IDEOGRAPHS[:600], 600)), own[0][1])
-    assert (600).bit_length() * 6 + (3).bit_length() + 1 == KEY_BITS
+    assert (600).bit_length() * 6 + (3).bit_length() + 1 == MAX_KEY_BITS
     assert rows("chrf", own)[:, :-1].tolist() == expected_counts("chrf", own)
 
 
@@ -179,7 +179,7 @@ def test_counts_are_sacrebleus_own_where_no_key_holds_so_many_symbols():
 def test_short_empty_and_odd_texts_score_as_in_sacrebleu(name):
     metric = metric_of(name)
     for pair in ODD:
-        value = value_of(metric, rows(name, [pair]), np.arange(1))
+        value = compute_metric_value(metric, rows(name, [pair]), np.arange(1))
         assert value == pytest.approx(corpus(name, [pair]), rel=1e-13, abs=1e-13), pair
 
 
@@ -193,12 +193,14 @@ def test_a_missing_answer_is_an_empty_text_and_an_answer_without_gold_counts_not
         ["one two three four five", ""],
     )
     stats = metric.instance_stats([*gold, None], [answers[0], None, "six seven"])
-    assert value_of(metric, stats, np.arange(3)) == pytest.approx(
+    assert compute_metric_value(metric, stats, np.arange(3)) == pytest.approx(
         corpus(name, list(zip(gold, answers, strict=True)))
     )
     assert metric.instances(stats, np.array([True, True, False])) == 2
-    assert np.isnan(value_of(metric, stats[:0], np.arange(0)))
-    assert np.isnan(value_of(metric, metric.instance_stats([], []), np.arange(0)))
+    assert np.isnan(compute_metric_value(metric, stats[:0], np.arange(0)))
+    assert np.isnan(
+        compute_metric_value(metric, metric.instance_stats([], []), np.arange(0))
+    )
 
 
 @EVERY

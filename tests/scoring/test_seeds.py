@@ -11,8 +11,8 @@ import pytest
 
 from scoring.metrics.clsumm import Overlap
 from scoring.stats import jackknife
-from scoring.stats.jackknife import NoInterval
-from scoring.stats.seeds import mean_difference, mean_interval
+from scoring.stats.jackknife import NoIntervalReason
+from scoring.stats.seeds import compare_system_means, compute_system_mean_interval
 from tests.lazily import Lazily
 from tests.scoring.toys import Mean, mean_rows
 
@@ -68,25 +68,25 @@ def test_every_cell_of_means_over_seeds_holds(simulation):
 
 def test_equal_runs_have_the_interval_of_one_run():
     [alone] = jackknife.intervals([(F1, ONE)])
-    assert mean_interval(F1, [ONE, ONE, ONE]) == pytest.approx(alone)
+    assert compute_system_mean_interval(F1, [ONE, ONE, ONE]) == pytest.approx(alone)
 
 
 def test_the_spread_of_seeds_widens_the_interval_of_equal_units():
     runs = [rows_of(*[hits] * 200) for hits in (4, 5, 6)]
-    low, high = mean_interval(F1, runs)
+    low, high = compute_system_mean_interval(F1, runs)
     assert low < 0.5 - 0.1 < 0.5 + 0.1 < high
 
 
 @pytest.mark.parametrize(
     ("runs", "reason"),
     [
-        ([ONE, ONE], NoInterval.FEW_RUNS),
-        ([rows_of(9, 8)] * 3, NoInterval.FEW_UNITS),
-        ([np.zeros((8, 3))] * 3, NoInterval.FEW_UNITS),
+        ([ONE, ONE], NoIntervalReason.FEW_RUNS),
+        ([rows_of(9, 8)] * 3, NoIntervalReason.FEW_UNITS),
+        ([np.zeros((8, 3))] * 3, NoIntervalReason.FEW_UNITS),
     ],
 )
 def test_a_mean_without_enough_runs_or_units_has_no_interval(runs, reason):
-    assert mean_interval(F1, runs) == reason
+    assert compute_system_mean_interval(F1, runs) == reason
 
 
 class Unbounded(Mean):
@@ -126,14 +126,16 @@ def test_the_interval_of_a_mean_has_the_errors_of_units_and_seeds():
     of_seeds = error_of_mean(NUMBERS.mean(axis=1))
     reach, df = reach_and_df((of_units, 5), (of_seeds, 2))
     runs = with_an_empty_unit(NUMBERS)
-    assert mean_interval(Unbounded(), runs) == pytest.approx(
+    assert compute_system_mean_interval(Unbounded(), runs) == pytest.approx(
         (mean - reach, mean + reach)
     )
     left_out = (NUMBERS.mean(axis=0).sum() - NUMBERS.mean(axis=0)) / 5
     of_logs = error_of_mean(np.log(left_out)) * 5
     of_logs = math.hypot(of_logs, of_seeds / mean) * (1 + 1 / 12)
     far = mean * math.exp(float(stats.t.ppf(0.975, df)) * of_logs)
-    assert mean_interval(Loss(), runs) == pytest.approx((mean - reach, far))
+    assert compute_system_mean_interval(Loss(), runs) == pytest.approx(
+        (mean - reach, far)
+    )
 
 
 def test_the_difference_of_means_has_the_errors_of_units_and_of_both_seeds():
@@ -144,7 +146,7 @@ def test_the_difference_of_means_has_the_errors_of_units_and_of_both_seeds():
         (error_of_mean(NUMBERS.mean(axis=1)), 2),
         (error_of_mean(others.mean(axis=1)), 1),
     )
-    found = mean_difference(
+    found = compare_system_means(
         Unbounded(), with_an_empty_unit(NUMBERS), with_an_empty_unit(others)
     )
     mean = paired.mean()
@@ -157,7 +159,7 @@ def test_the_difference_of_means_has_the_errors_of_units_and_of_both_seeds():
 def test_units_that_are_the_same_in_all_runs_widen_the_interval_of_a_difference():
     one = np.array([0.2, 0.5, 0.9, 0.4, 0.6, 0.7])
     other = one + np.array([0.0, 0.0, 0.0, 0.1, -0.3, 0.2])
-    found = mean_difference(Share(), [mean_rows(one)], [mean_rows(other)])
+    found = compare_system_means(Share(), [mean_rows(one)], [mean_rows(other)])
     share, error = (1 + found.difference) / 2, error_of_mean(one - other) / 2
     trials = 1 / (error**2 / (share * (1 - share)) + 0.5 / (4 * 6**2))
     t = float(stats.t.ppf(0.975, 5))
@@ -169,8 +171,8 @@ def test_units_that_are_the_same_in_all_runs_widen_the_interval_of_a_difference(
 
 def test_the_difference_is_turned_round_with_its_interval():
     better = rows_of(9, 8, 6, 9, 4, 7, 9, 6)
-    there = mean_difference(F1, [better, better], [ONE])
-    back = mean_difference(F1, [ONE], [better, better])
+    there = compare_system_means(F1, [better, better], [ONE])
+    back = compare_system_means(F1, [ONE], [better, better])
     assert there.p == pytest.approx(back.p)
     assert (there.difference, there.low) == pytest.approx(
         (-back.difference, -back.high)
@@ -180,11 +182,11 @@ def test_the_difference_is_turned_round_with_its_interval():
 
 def test_a_p_value_is_not_smaller_than_that_of_an_exact_test():
     best, worst = rows_of(*[10] * 5), rows_of(*[1] * 5)
-    assert mean_difference(F1, [best, best], [worst, worst]).p == 2 / 2**5
+    assert compare_system_means(F1, [best, best], [worst, worst]).p == 2 / 2**5
 
 
 def test_systems_without_a_difference_have_p_1_and_few_units_none():
-    assert mean_difference(F1, [ONE, ONE], [ONE]).p == 1
-    few = mean_difference(F1, [rows_of(9, 8)] * 2, [rows_of(2, 3)])
+    assert compare_system_means(F1, [ONE, ONE], [ONE]).p == 1
+    few = compare_system_means(F1, [rows_of(9, 8)] * 2, [rows_of(2, 3)])
     assert math.isnan(few.p)
-    assert few.no_interval == NoInterval.FEW_UNITS
+    assert few.no_interval == NoIntervalReason.FEW_UNITS

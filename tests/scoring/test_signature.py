@@ -10,14 +10,14 @@ from scoring.__main__ import main
 from scoring.metrics.rouge import Rouge
 from scoring.stats.interval_methods import METHODS
 from scoring.stats.signature import (
-    column_key,
-    compare_command,
-    offline_command,
-    provenance_of,
-    signature,
+    build_column_key,
+    build_signature,
+    format_compare_command,
+    format_score_command,
+    parse_signature,
 )
 from tasks.types import TaskType, task_types
-from tasks.types.base import printed_options
+from tasks.types.base import replace_paths_by_file_names
 from tests.scoring.offline import score
 from tests.tasks.test_every_type import sample, sample_options
 
@@ -28,7 +28,7 @@ def test_a_column_key_holds_whatever_decides_about_sharing_a_column():
     metric = Rouge(
         "rouge_l_f1_stemmed", "corrected", kind="l", part="f1", is_stemmed=True
     )
-    assert column_key(metric, gold="0123456789abcdef") == (
+    assert build_column_key(metric, gold="0123456789abcdef") == (
         "rouge_l_f1_stemmed|rules:corrected|average:instances|stemmer:porter|tokenizer:rouge-score|"
         "unicode:nfc|gold:0123456789ab|v:2"
     )
@@ -39,25 +39,28 @@ def test_a_column_key_holds_whatever_decides_about_sharing_a_column():
 )
 def test_a_column_key_names_the_rules_for_reading_from_version_2_on(reading, part):
     metric = Rouge("rouge_1_f1", "corrected", kind="1", part="f1", is_stemmed=False)
-    key = column_key(metric, gold="0123456789abcdef", reading=reading)
+    key = build_column_key(metric, gold="0123456789abcdef", reading=reading)
     assert key.endswith(f"|gold:0123456789ab{part}|v:{metric.version}")
 
 
 def test_a_signature_adds_where_the_number_came_from():
-    signed = signature("name|v:1", {"n": 5, "seed": 0}, ("rapidfuzz",))
+    signed = build_signature("name|v:1", {"n": 5, "seed": 0}, ("rapidfuzz",))
     assert signed.startswith("name|v:1|n:5|seed:0|numpy:")
-    parts = provenance_of(signed)
+    parts = parse_signature(signed)
     assert parts["seed"] == "0"
     assert {"numpy", "rapidfuzz", "python"} <= parts.keys()
 
 
 def test_a_bar_in_a_value_begins_no_other_part():
-    assert provenance_of(signature("name", {"labels": "a|b:c"}))["labels"] == "a/b:c"
+    assert (
+        parse_signature(build_signature("name", {"labels": "a|b:c"}))["labels"]
+        == "a/b:c"
+    )
 
 
 def recomputed(capsys, scores: dict, signed: str, gold: list[Path], run: Path) -> dict:
     """What the command prints that the site would show beside a score."""
-    command = offline_command(
+    command = format_score_command(
         scores["task_type"],
         rules=scores["rules"],
         options=scores["options"],
@@ -92,8 +95,8 @@ def test_the_command_of_a_signature_gives_the_same_numbers(
         )
         signed = next(iter(scores["metrics"].values()))["signature"]
         again = recomputed(capsys, scores, signed, gold, run)
-        assert again["gold"]["sha256"].startswith(provenance_of(signed)["gold"])
-        assert provenance_of(signed)["rules"] == rules
+        assert again["gold"]["sha256"].startswith(parse_signature(signed)["gold"])
+        assert parse_signature(signed)["rules"] == rules
         for name, metric in scores["metrics"].items():
             own = again["metrics"][name]
             assert own["signature"] == metric["signature"]
@@ -119,7 +122,7 @@ def test_the_command_of_a_signature_gives_the_same_numbers(
     ],
 )
 def test_of_a_path_in_an_option_the_file_alone_is_printed(value, printed):
-    assert printed_options({"option": value}) == {"option": printed}
+    assert replace_paths_by_file_names({"option": value}) == {"option": printed}
 
 
 def test_the_command_that_compares_two_runs_names_each_of_them():
@@ -130,7 +133,9 @@ def test_the_command_that_compares_two_runs_names_each_of_them():
         "trials": 9,
         "seed": 4,
     }
-    assert compare_command("clsumm-1a", rules="corrected", **asked, part="private") == (
+    assert format_compare_command(
+        "clsumm-1a", rules="corrected", **asked, part="private"
+    ) == (
         "python -m scoring compare clsumm-1a --gold GOLD --run A --run 'B b' --rules corrected "
         "--option annotation=annv2 --part private --tests 9 --seed 4"
     )

@@ -7,12 +7,15 @@ import pytest
 from scoring.models import (
     Breakdown,
     BreakdownClasses,
-    ClassNumber,
+    ClassScore,
     Score,
     Signature,
     save_breakdowns,
 )
-from scoring.stats.signature import filled, shared_form
+from scoring.stats.signature import (
+    fill_count_placeholders,
+    replace_counts_by_placeholders,
+)
 from tests import factories
 from tests.api.sending import score as score_waiting
 from tests.scoring import boards
@@ -74,7 +77,12 @@ def test_a_signature_is_opened_and_filled_without_loss(signature):
     counts = {"n": 10, "missing": 3}
     if "missing:*" in signature:
         counts.pop("missing")
-    assert filled(shared_form(signature, counts), counts) == signature
+    assert (
+        fill_count_placeholders(
+            replace_counts_by_placeholders(signature, counts), counts
+        )
+        == signature
+    )
 
 
 def test_numbers_by_class_come_back_bit_by_bit(evaluation):
@@ -99,12 +107,12 @@ def test_undefined_infinite_and_absent_are_three_things(evaluation):
     row = saved(evaluation, said)
     assert row.by_class() == {
         "Method": {
-            "f1": ClassNumber(None, False, None, None, 3),
-            "kl": ClassNumber(None, True, None, None, 4),
+            "f1": ClassScore(None, False, None, None, 3),
+            "kl": ClassScore(None, True, None, None, 4),
         },
-        "Aim": {"f1": ClassNumber(0.5, False, None, None, 0)},
+        "Aim": {"f1": ClassScore(0.5, False, None, None, 0)},
     }
-    assert row.metrics_with_numbers() == ["f1", "kl"]
+    assert row.list_metrics_with_values() == ["f1", "kl"]
 
 
 def test_only_numbers_with_a_value_get_an_interval(evaluation):
@@ -135,9 +143,9 @@ def test_what_is_there_is_not_added_again():
             for name in "ab"
         ]
 
-    first = Signature.objects.ids_of(rows())
-    assert Signature.objects.ids_of(list(reversed(rows()))) == first[::-1]
-    [*_, last] = Signature.objects.ids_of(
+    first = Signature.objects.get_or_insert_ids(rows())
+    assert Signature.objects.get_or_insert_ids(list(reversed(rows()))) == first[::-1]
+    [*_, last] = Signature.objects.get_or_insert_ids(
         [*rows(), Signature(metric="a", column="", position=0, text="a")]
     )
     assert last not in first

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core import storage
-from scoring.metrics.entailment import Pair, labels_digest
+from scoring.metrics.entailment import EntailmentPair, compute_labels_digest
 from scoring.models import (
     Evaluation,
     Judge,
@@ -22,21 +22,21 @@ from scoring.models import (
     PendingPair,
 )
 from scoring.results.board.standings import compute_board
-from scoring.stats.signature import provenance_of
+from scoring.stats.signature import parse_signature
 from scoring.worker.entailment_labels import (
+    find_jobs_waiting_for_labels,
     import_labels,
-    label_file_lines,
-    read_open_pairs,
-    waiting_jobs,
+    iterate_label_file_lines,
+    iterate_open_pairs,
 )
-from scoring.worker.local_copies import FileRefused
+from scoring.worker.local_copies import UploadedFileRefused
 from scoring.worker.rescoring import request_rescoring_of_phase
 from scoring.worker.score import score
 from tasks.jobs import engine
 from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import Job, Submission
 from tasks.submissions.run_acts import cancel_run
-from tasks.types.problems import MAX_PROBLEMS
+from tasks.types.problems import MAX_STORED_PROBLEMS
 from tests.scoring.citing import (
     CLAIM,
     MODEL,
@@ -78,7 +78,7 @@ def bring(tmp_path, lines, **more):
 
 
 def refusals(tmp_path, lines, **more) -> list[str]:
-    with pytest.raises(FileRefused) as refused:
+    with pytest.raises(UploadedFileRefused) as refused:
         bring(tmp_path, lines, **more)
     return [str(problem) for problem in refused.value.problems]
 
@@ -101,10 +101,10 @@ class TestWaiting:
         run = citing_run(phase)
         work(run)
         assert read(run).reason.startswith("6 of 6 pairs pending: ")
-        [waits] = waiting_jobs()
+        [waits] = find_jobs_waiting_for_labels()
         assert any(
             "It\u2028rains\x85in" in pair["premise"]
-            for pair in read_open_pairs([waits])
+            for pair in iterate_open_pairs([waits])
         )
 
     def test_it_is_scored_when_the_last_label_is_there_and_not_before(
@@ -227,7 +227,7 @@ class TestWaiting:
         assert read(run).status == "cancelled"
         assert not PendingLabels.objects.exists()
         assert not PendingPair.objects.exists()
-        assert not storage.statistics.exists(file)
+        assert not storage.statistics_file_storage.exists(file)
 
     def test_a_lost_job_keeps_no_pairs(self, phase, monkeypatch):
         run = citing_run(phase)
@@ -237,8 +237,8 @@ class TestWaiting:
         work(run)
         assert not PendingLabels.objects.exists()
         assert (
-            not storage.statistics.exists(str(run.pk))
-            or not storage.statistics.listdir(str(run.pk))[1]
+            not storage.statistics_file_storage.exists(str(run.pk))
+            or not storage.statistics_file_storage.listdir(str(run.pk))[1]
         )
 
     def test_a_rescore_that_waits_leaves_the_run_on_the_board(self, phase, tmp_path):
@@ -257,12 +257,12 @@ class TestWaiting:
         assert [
             (row.submission, row.value) for row in compute_board(read(phase), None).rows
         ] == before
-        [waits] = waiting_jobs()
+        [waits] = find_jobs_waiting_for_labels()
         bring(
             tmp_path,
             [
                 entailment_label(p["premise"], p["hypothesis"], 1, model=MODEL)
-                for p in read_open_pairs([waits])
+                for p in iterate_open_pairs([waits])
             ],
         )
         work(run)
@@ -282,7 +282,7 @@ class TestImporting:
 
     def test_what_goes_out_comes_in_again(self, tmp_path):
         bring(tmp_path, decided())
-        lines = list(label_file_lines([Judge.objects.get()]))
+        lines = list(iterate_label_file_lines([Judge.objects.get()]))
         assert json.loads(lines[0]) == {"model": MODEL, "kept": True}
         again = bring(tmp_path, [line.strip() for line in lines])
         assert (again.added, again.known) == (0, 6)
@@ -365,8 +365,8 @@ class TestImporting:
 
     def test_a_file_of_another_kind_is_not_read_to_its_end(self, tmp_path):
         assert (
-            len(refusals(tmp_path, ["nonsense"] * (MAX_PROBLEMS + 50)))
-            == MAX_PROBLEMS + 1
+            len(refusals(tmp_path, ["nonsense"] * (MAX_STORED_PROBLEMS + 50)))
+            == MAX_STORED_PROBLEMS + 1
         )
 
     def test_logs_of_evaluations_set_their_runs_going_too(self, phase, tmp_path):
@@ -394,21 +394,23 @@ class TestExporting:
         runs = [citing_run(phase), citing_run(phase)]
         work(*runs)
         bring(tmp_path, decided(PAIRS[1]))
-        found = list(read_open_pairs(list(waiting_jobs())))
+        found = list(iterate_open_pairs(list(find_jobs_waiting_for_labels())))
         assert sorted(
             (each["premise"], each["hypothesis"]) for each in found
         ) == sorted((PAIRS[0], *PAIRS[2:]))
 
     def test_what_has_to_be_decided_in_any_case_goes_out_by_itself(self, phase):
         work(citing_run(phase))
-        found = list(read_open_pairs(list(waiting_jobs()), is_next_only=True))
+        found = list(
+            iterate_open_pairs(list(find_jobs_waiting_for_labels()), is_next_only=True)
+        )
         assert {each["premise"] for each in found} == {PAIRS[0][0]}
         assert len(found) == 2
 
     def test_each_waiting_run_says_how_many_of_its_pairs_are_open(self, phase):
         run = citing_run(phase)
         work(run)
-        [waits] = waiting_jobs()
+        [waits] = find_jobs_waiting_for_labels()
         assert (waits.left, waits.pairs, waits.job.submission) == (6, 6, run)
 
     def test_decide_closes_the_loop(self, phase, tmp_path, capsys):
@@ -492,7 +494,9 @@ def test_runs_share_their_signatures_and_each_has_the_digest_of_its_own_labels(
         run.evaluations.get().scores.get(shared__metric="aliice_f1") for run in runs
     ]
     assert len({score.shared_id for score in scores}) == 1
-    digests = [provenance_of(score.signature)["entailment_labels"] for score in scores]
+    digests = [
+        parse_signature(score.signature)["entailment_labels"] for score in scores
+    ]
     assert digests == [run.evaluations.get().labels_digest for run in runs]
     assert digests[0] == digests[2] != digests[1]
     assert len(digests[0]) == 12
@@ -510,15 +514,15 @@ def test_the_digest_of_labels_cannot_be_guessed_while_the_gold_is_hidden(
     run = citing_run(phase)
     work(run)
     gold = run.evaluations.get().gold
-    labels = [(Pair(*pair).key, "Oslo" in pair[0]) for pair in PAIRS]
+    labels = [(EntailmentPair(*pair).key, "Oslo" in pair[0]) for pair in PAIRS]
     possible = [
         dict(chosen)
         for count in range(1, len(labels) + 1)
         for chosen in combinations(labels, count)
     ]
     published = run.evaluations.get().labels_digest
-    assert published not in {labels_digest(guess) for guess in possible}
-    assert published in {labels_digest(guess, gold.nonce) for guess in possible}
+    assert published not in {compute_labels_digest(guess) for guess in possible}
+    assert published in {compute_labels_digest(guess, gold.nonce) for guess in possible}
 
 
 def test_runs_scored_by_kept_labels_are_compared_and_can_be_computed_again(

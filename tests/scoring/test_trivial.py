@@ -178,9 +178,9 @@ def test_built_in_rankings_have_trivial_runs_in_the_order_of_their_files(root):
     ):
         kind = task_type(slug)
         gold = root / "tasks" / "types" / slug.replace("-", "_") / "sample" / "gold"
-        report = report_on_gold(kind, [gold], kind.checked_options({}))
+        report = report_on_gold(kind, [gold], kind.validate_options({}))
         assert set(report.trivial) == {"empty", *own}
-        measure = kind.rules[kind.default_rules][0].name
+        measure = kind.rules[kind.default_rule_set][0].name
         shares = {run: values[measure] for run, values in report.trivial.items()}
         assert shares["empty"] == 0 < shares["first"] <= 1
         assert shares["random"] <= shares["random_best"] <= 1

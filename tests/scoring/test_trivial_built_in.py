@@ -6,12 +6,12 @@ import re
 import pytest
 
 from scoring.offline import trivial
-from scoring.offline.commands import FORMS, written
+from scoring.offline.commands import FORMS, build_task_folder_files
 from scoring.offline.trivial import GoldReport, report_on_gold
 from tasks.types import task_type
-from tasks.types.trivial_runs import LEFT_OUT, RUNS
+from tasks.types.trivial_runs import REASONS_FOR_IMPOSSIBLE_RUNS, TRIVIAL_RUN_NAMES
 
-TYPES = [slug for slug in LEFT_OUT if slug not in FORMS]
+TYPES = [slug for slug in REASONS_FOR_IMPOSSIBLE_RUNS if slug not in FORMS]
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def sample(root):
         folder = root / "tasks" / "types" / slug.replace("-", "_") / "sample"
         [gold] = folder.glob("gold*")
         kind = task_type(slug)
-        return report_on_gold(kind, [gold], kind.checked_options({}))
+        return report_on_gold(kind, [gold], kind.validate_options({}))
 
     return of
 
@@ -32,7 +32,7 @@ def report_of(slug: str, tmp_path, **files: str) -> GoldReport:
     for name, text in files.items():
         (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
     kind = task_type(slug)
-    return report_on_gold(kind, [tmp_path], kind.checked_options({}))
+    return report_on_gold(kind, [tmp_path], kind.validate_options({}))
 
 
 def lines(rows) -> str:
@@ -42,19 +42,23 @@ def lines(rows) -> str:
 @pytest.mark.parametrize("slug", TYPES)
 def test_a_built_in_type_has_each_run_that_means_something_for_it(sample, slug):
     report = sample(slug)
-    assert set(report.trivial) == set(RUNS) - set(LEFT_OUT[slug])
-    assert bool(report.best_constant) == ("constant" not in LEFT_OUT[slug])
+    assert set(report.trivial) == set(TRIVIAL_RUN_NAMES) - set(
+        REASONS_FOR_IMPOSSIBLE_RUNS[slug]
+    )
+    assert bool(report.best_constant) == (
+        "constant" not in REASONS_FOR_IMPOSSIBLE_RUNS[slug]
+    )
 
 
 @pytest.mark.parametrize("slug", ["clsumm-1a", "clsumm-2"])
 def test_measures_of_one_statistic_share_its_rows_of_a_run(sample, monkeypatch, slug):
-    asked, measured = [], trivial.measured
+    asked, measured = [], trivial.measure_run
 
     def note(metrics, pairs):
         asked.append((metrics[0].statistic, pairs))
         return measured(metrics, pairs)
 
-    monkeypatch.setattr(trivial, "measured", note)
+    monkeypatch.setattr(trivial, "measure_run", note)
     sample(slug)
     names = [(statistic, id(pairs)) for statistic, pairs in asked]
     assert len(names) == len(set(names)) > 20
@@ -76,15 +80,15 @@ def test_the_rows_that_were_read_are_counted(sample, slug, instances, rows):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_form_has_no_run_that_the_table_leaves_out(form, tmp_path):
-    for name, text in written(form, "own").items():
+    for name, text in build_task_folder_files(form, "own").items():
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     kind = task_type(str(tmp_path))
     [gold] = (tmp_path / "sample").glob("gold*")
-    report = report_on_gold(kind, [gold], kind.checked_options({}))
+    report = report_on_gold(kind, [gold], kind.validate_options({}))
     assert len(report.trivial) > 1
-    assert not set(report.trivial) & set(LEFT_OUT[form])
+    assert not set(report.trivial) & set(REASONS_FOR_IMPOSSIBLE_RUNS[form])
 
 
 def test_the_guide_has_the_table_of_runs_that_are_left_out(root):
@@ -94,11 +98,11 @@ def test_the_guide_has_the_table_of_runs_that_are_left_out(root):
         (slug, run, reason)
         for slug, runs, reason in rows
         for run in re.findall("`(.+?)`", runs)
-        if run in RUNS
+        if run in TRIVIAL_RUN_NAMES
     }
     left_out = {
         (slug, run, reason)
-        for slug, runs in LEFT_OUT.items()
+        for slug, runs in REASONS_FOR_IMPOSSIBLE_RUNS.items()
         for run, reason in runs.items()
     }
     assert told == left_out

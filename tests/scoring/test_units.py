@@ -9,10 +9,14 @@ import pytest
 from django.core.management import call_command
 
 from citeboard.core import storage
-from scoring.metrics import metrics_of
-from scoring.metrics.base import unit_rows
+from scoring.metrics import build_metrics
+from scoring.metrics.base import build_unit_rows
 from scoring.models import Evaluation
-from scoring.offline.evaluate import described_units, load_page, load_statistics
+from scoring.offline.evaluate import (
+    load_names_of_described_units,
+    load_page_of_details,
+    load_statistics,
+)
 from scoring.stats.jackknife import intervals
 from scoring.worker.score import score as score_job
 from tasks.models import Job
@@ -22,7 +26,7 @@ from tasks.types import (
     positional_citations,
     task_types,
 )
-from tasks.types.base import clusters_of
+from tasks.types.base import assign_resampling_clusters
 from tests.declared.folders import EXAMPLES
 from tests.scoring.offline import refusals, score
 from tests.scoring.toys import Counts
@@ -122,7 +126,9 @@ def test_means_over_units_stay_where_clusters_of_units_are_resampled(capsys):
 
 def test_a_unit_of_the_type_lies_in_one_cluster():
     with pytest.raises(InputRefused, match="“p” is of “x” and of “y” by “journal”"):
-        clusters_of(["a", "b"], ["p", "p"], {}, "journal", {"a": "x", "b": "y"})
+        assign_resampling_clusters(
+            ["a", "b"], ["p", "p"], {}, "journal", {"a": "x", "b": "y"}
+        )
 
 
 def test_rows_of_clusters_are_sums_of_their_units_rows():
@@ -130,8 +136,8 @@ def test_rows_of_clusters_are_sums_of_their_units_rows():
     stats = np.array([[1, 0, 1], [2, 1, 0], [0, 3, 1], [4, 0, 0]], dtype=float)
     units, clusters = np.array([0, 0, 1, 2]), np.array([0, 0, 1, 0])
     rows, alone = (
-        unit_rows(metric, stats, units, clusters),
-        unit_rows(metric, stats, units),
+        build_unit_rows(metric, stats, units, clusters),
+        build_unit_rows(metric, stats, units),
     )
     assert rows.tolist() == [(alone[0] + alone[2]).tolist(), alone[1].tolist()]
 
@@ -139,7 +145,7 @@ def test_rows_of_clusters_are_sums_of_their_units_rows():
 def test_every_type_knows_the_option_and_keeps_it_only_where_it_is_given():
     for task_type in task_types().values():
         assert "unit" in {option.name for option in task_type.all_options}
-        assert "unit" not in task_type.checked_options({})
+        assert "unit" not in task_type.validate_options({})
 
 
 def test_what_is_told_of_a_question_is_found_by_its_name_where_documents_are_the_units(
@@ -154,9 +160,9 @@ def test_what_is_told_of_a_question_is_found_by_its_name_where_documents_are_the
     ]
     more += ["--option=unit=dataset", "--statistics", str(kept)]
     score(capsys, "positional-citations", [own / "gold.json"], own / "run.jsonl", *more)
-    names = described_units(kept)
+    names = load_names_of_described_units(kept)
     assert "long-answers" not in names
-    assert dict(load_page(kept, 0, 1)[0])[names[0]]["sentences"]
+    assert dict(load_page_of_details(kept, 0, 1)[0])[names[0]]["sentences"]
     assert load_statistics(kept).cluster_names == ["long-answers", "short-answers"]
 
 
@@ -217,11 +223,11 @@ def test_a_season_file_resamples_texts_by_citing_paper_and_claims_by_document(
         evaluation = Evaluation.objects.filter(
             submission__phase__task__slug=slug
         ).order_by("pk")[0]
-        with storage.statistics.open(evaluation.statistics) as kept:
+        with storage.statistics_file_storage.open(evaluation.statistics) as kept:
             statistics = load_statistics(kept)
         task_type = evaluation.phase.task.task_type
-        metrics = metrics_of(
-            task_type, evaluation.rules, task_type.checked_options(evaluation.options)
+        metrics = build_metrics(
+            task_type, evaluation.rules, task_type.validate_options(evaluation.options)
         )
         scores = {
             own.metric: own for own in evaluation.scores.all() if own.low is not None
@@ -229,7 +235,7 @@ def test_a_season_file_resamples_texts_by_citing_paper_and_claims_by_document(
         metric = next(metric for metric in metrics if metric.name in scores)
         own = scores[metric.name]
         assert f"|unit:{unit}|units:4|" in own.signature
-        rows = unit_rows(
+        rows = build_unit_rows(
             metric,
             statistics.matrices[metric.statistic],
             statistics.units,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from scoring.offline.verify.numbers import has_earlier_version, has_intervals_of
+from scoring.offline.verify.numbers import has_earlier_version, has_intervals_of_version
 
 COLUMN = "pearson|rules:corrected|gold:1a2b|v:"
 
@@ -39,4 +39,4 @@ def test_intervals_are_checked_where_their_version_is_that_of_today(
     provenance, is_same
 ):
     metric = {"signature": f"{COLUMN}2|n:9|{provenance}|numpy:2.0"}
-    assert has_intervals_of(metric, "3") is is_same
+    assert has_intervals_of_version(metric, "3") is is_same

@@ -17,8 +17,8 @@ from citeboard.core import storage
 from citeboard.core.confined import rights
 from scoring.models import Evaluation, Score
 from scoring.offline.evaluate import load_statistics
-from scoring.worker.child import remove_leftovers
-from scoring.worker.local_copies import work_folder
+from scoring.worker.child import remove_leftover_scorer_folders
+from scoring.worker.local_copies import get_or_create_work_folder
 from scoring.worker.score import score
 from tasks.jobs import leases
 from tasks.models import Job, Submission
@@ -56,11 +56,15 @@ def scorer_that(monkeypatch, tmp_path):
 
 @pytest.fixture(autouse=True)
 def _no_folder_is_left(db):
-    remove_leftovers(work_folder())  # what workers killed by other tests left
-    before = {path.name for path in work_folder().iterdir()} | {"gold"}
+    remove_leftover_scorer_folders(
+        get_or_create_work_folder()
+    )  # what workers killed by other tests left
+    before = {path.name for path in get_or_create_work_folder().iterdir()} | {"gold"}
     yield
     assert [
-        path.name for path in work_folder().iterdir() if path.name not in before
+        path.name
+        for path in get_or_create_work_folder().iterdir()
+        if path.name not in before
     ] == []
 
 
@@ -131,7 +135,9 @@ class TestPublishing:
 
     def test_the_matrices_behind_the_numbers_are_kept(self, submission):
         scored(submission)
-        with storage.statistics.open(Evaluation.objects.get().statistics) as kept:
+        with storage.statistics_file_storage.open(
+            Evaluation.objects.get().statistics
+        ) as kept:
             assert set(load_statistics(kept).unit_names) == {"D01-0001", "D01-0002"}
 
     def test_each_rule_set_has_an_evaluation_of_its_own(self):
@@ -166,8 +172,8 @@ class TestPublishing:
         after = Evaluation.objects.get()
         assert (after.pk, Score.objects.count()) == (before.pk, scores)
         assert after.statistics != before.statistics
-        assert not storage.statistics.exists(before.statistics)
-        assert storage.statistics.exists(after.statistics)
+        assert not storage.statistics_file_storage.exists(before.statistics)
+        assert storage.statistics_file_storage.exists(after.statistics)
 
     def test_log_lines_of_a_run_carry_the_request_that_brought_it(self, job, caplog):
         from citeboard.core.logs import RequestIdFilter
@@ -339,11 +345,11 @@ class TestScorersThatMisbehave:
             name for name in environment if name.startswith(("CITEBOARD", "DJANGO"))
         }
         assert ours == {"CITEBOARD_MODELS_DIR"}
-        assert Path(folder).parent == work_folder()
+        assert Path(folder).parent == get_or_create_work_folder()
         assert not Path(folder).exists()
 
     @pytest.mark.skipif(
-        not rights.landlock_version(), reason="this kernel has no Landlock"
+        not rights.find_landlock_version(), reason="this kernel has no Landlock"
     )
     def test_one_cannot_read_the_database_or_what_else_is_on_the_machine(
         self, submission, scorer_that, tmp_path, settings
@@ -360,7 +366,7 @@ class TestScorersThatMisbehave:
         assert (tmp_path / "note").read_text().split() == ["refused"] * 3
 
     def test_one_has_no_network(self, submission, scorer_that, tmp_path):
-        if not rights.has_call_filter():
+        if not rights.has_system_call_filter():
             pytest.skip("no filter for this kind of machine")
         scorer_that(
             "import socket\n"
@@ -386,7 +392,9 @@ class TestScorersThatMisbehave:
     ):
         with monkeypatch.context() as patched:
             put_in_place(
-                patched, work_folder().parent, "return len(bytearray(1 << 50))"
+                patched,
+                get_or_create_work_folder().parent,
+                "return len(bytearray(1 << 50))",
             )
             assert scored(submission).status == "failed"
         assert scored(make_submission(phase=submission.phase)).status == "scored"

@@ -49,21 +49,21 @@ class Large(io.RawIOBase):
 def asked(monkeypatch):
     """The ranges that are asked for in the block."""
     ranges = []
-    given = bucket_module.BucketFile.readinto
+    given = bucket_module.SeekableBucketFile.readinto
 
     def noted(file, buffer):
         ranges.append((file.tell(), len(buffer)))
         return given(file, buffer)
 
     with monkeypatch.context() as patched:
-        patched.setattr(bucket_module.BucketFile, "readinto", noted)
+        patched.setattr(bucket_module.SeekableBucketFile, "readinto", noted)
         yield ranges
 
 
 def test_a_file_comes_back_by_ranges_of_it_and_in_any_order(in_bucket, monkeypatch):
     content = bytes(place % 251 for place in range(3 * MEGABYTE + 7))
-    name = storage.runs.save("a/run.jsonl", ContentFile(content))
-    with asked(monkeypatch) as ranges, storage.runs.open(name) as file:
+    name = storage.run_file_storage.save("a/run.jsonl", ContentFile(content))
+    with asked(monkeypatch) as ranges, storage.run_file_storage.open(name) as file:
         assert file.size == len(content)
         file.seek(2 * MEGABYTE)
         assert file.read(10) == content[2 * MEGABYTE : 2 * MEGABYTE + 10]
@@ -87,12 +87,12 @@ def test_neither_way_is_a_whole_file_in_memory(
         "upload_part",
         lambda **told: sent.append(len(told["Body"])) or given(**told),
     )
-    name = storage.runs.save(
+    name = storage.run_file_storage.save(
         "large.jsonl", File(io.BufferedReader(Large(size)), "large.jsonl")
     )
     assert sent == [8 * MEGABYTE] * 5
     with asked(monkeypatch) as ranges:
-        copy = storage.local_copy(storage.runs, name, tmp_path)
+        copy = storage.copy_to_local_folder(storage.run_file_storage, name, tmp_path)
     assert (copy.stat().st_size, max(length for _, length in ranges)) == (
         size,
         MEGABYTE,
@@ -100,27 +100,27 @@ def test_neither_way_is_a_whole_file_in_memory(
 
 
 def test_names_lie_below_the_prefix_and_are_listed_with_size_and_time(in_bucket):
-    storage.runs.save("3f/one", ContentFile(b"1"))
-    storage.runs.save("3f/two/deep", ContentFile(b"22"))
-    storage.gold.save("3f/gold.zip", ContentFile(b"g"))
-    found = list(storage.runs.entries("3f"))
+    storage.run_file_storage.save("3f/one", ContentFile(b"1"))
+    storage.run_file_storage.save("3f/two/deep", ContentFile(b"22"))
+    storage.gold_file_storage.save("3f/gold.zip", ContentFile(b"g"))
+    found = list(storage.run_file_storage.entries("3f"))
     assert [(entry.name, entry.size) for entry in found] == [
         ("3f/one", 1),
         ("3f/two/deep", 2),
     ]
     assert all(entry.modified.tzinfo for entry in found)
-    assert [entry.name for entry in storage.runs.entries("")] == [
+    assert [entry.name for entry in storage.run_file_storage.entries("")] == [
         "3f/one",
         "3f/two/deep",
     ]
     keys = in_bucket.client.list_objects_v2(Bucket=in_bucket.bucket_name)["Contents"]
     assert {key["Key"].split("/")[0] for key in keys} == {"site"}
-    assert list(storage.runs.entries("no-such-folder")) == []
+    assert list(storage.run_file_storage.entries("no-such-folder")) == []
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_patched_together(in_bucket):
-    name = storage.runs.save("run", ContentFile(b"x" * 2 * MEGABYTE))
-    with storage.runs.open(name) as file:
+    name = storage.run_file_storage.save("run", ContentFile(b"x" * 2 * MEGABYTE))
+    with storage.run_file_storage.open(name) as file:
         file.read(10)
         in_bucket._save(f"runs/{name}", ContentFile(b"y" * 2 * MEGABYTE))
         with pytest.raises(OSError, match="PreconditionFailed"):
@@ -128,25 +128,25 @@ def test_a_file_that_changes_while_it_is_read_is_not_patched_together(in_bucket)
 
 
 def test_a_missing_object_is_a_missing_file(kept_in):
-    with pytest.raises(storage.FileMissing):
-        storage.runs.open("no-such-run")
-    assert not storage.runs.exists("no-such-run")
-    storage.runs.delete("no-such-run")
+    with pytest.raises(storage.StoredFileMissing):
+        storage.run_file_storage.open("no-such-run")
+    assert not storage.run_file_storage.exists("no-such-run")
+    storage.run_file_storage.delete("no-such-run")
 
 
 def test_reads_and_writes_that_are_refused_are_told(in_bucket, refused):
-    name = storage.runs.save("run", ContentFile(b"x"))
+    name = storage.run_file_storage.save("run", ContentFile(b"x"))
     refused()
     for ask in (
-        lambda: storage.runs.open(name),
-        lambda: storage.runs.save("other", ContentFile(b"x")),
-        lambda: storage.runs.exists(name),
-        lambda: storage.runs.delete(name),
-        lambda: list(storage.runs.entries("")),
+        lambda: storage.run_file_storage.open(name),
+        lambda: storage.run_file_storage.save("other", ContentFile(b"x")),
+        lambda: storage.run_file_storage.exists(name),
+        lambda: storage.run_file_storage.delete(name),
+        lambda: list(storage.run_file_storage.entries("")),
     ):
         with pytest.raises(storage.StorageUnavailable) as told:
             ask()
-        assert not isinstance(told.value, storage.FileMissing)
+        assert not isinstance(told.value, storage.StoredFileMissing)
 
 
 def test_a_bucket_that_is_not_there_is_no_missing_file(settings, bucket, tmp_path):
@@ -156,12 +156,12 @@ def test_a_bucket_that_is_not_there_is_no_missing_file(settings, bucket, tmp_pat
         "default": build_storage_settings(other, tmp_path),
     }
     for ask in (
-        lambda: storage.runs.save("run", ContentFile(b"x")),
-        lambda: list(storage.runs.entries("")),
+        lambda: storage.run_file_storage.save("run", ContentFile(b"x")),
+        lambda: list(storage.run_file_storage.entries("")),
     ):
         with pytest.raises(storage.StorageUnavailable, match="NoSuchBucket") as told:
             ask()
-        assert not isinstance(told.value, storage.FileMissing)
+        assert not isinstance(told.value, storage.StoredFileMissing)
 
 
 @pytest.mark.parametrize("fault", [Door.shut, Door.stalled])
@@ -169,7 +169,7 @@ def test_a_server_that_is_gone_or_hangs_is_away_and_comes_back(
     settings, bucket, tmp_path, monkeypatch, fault
 ):
     # Of this process itself, which may be busy: what is asked before and afterwards must come within it.
-    monkeypatch.setattr(bucket_module, "READ", 2)
+    monkeypatch.setattr(bucket_module, "READ_TIMEOUT_SECONDS", 2)
     server = urlsplit(parse_bucket_url(bucket).endpoint)
     door = Door(server.hostname, server.port)
     behind = parse_bucket_url(bucket.replace(f":{server.port}", f":{door.port}"))
@@ -178,15 +178,15 @@ def test_a_server_that_is_gone_or_hangs_is_away_and_comes_back(
         "default": build_storage_settings(behind, tmp_path),
     }
     try:
-        name = storage.runs.save("run", ContentFile(b"content"))
+        name = storage.run_file_storage.save("run", ContentFile(b"content"))
         with fault(door):
             for ask in (
-                lambda: storage.runs.open(name),
-                lambda: storage.runs.save("other", ContentFile(b"x")),
+                lambda: storage.run_file_storage.open(name),
+                lambda: storage.run_file_storage.save("other", ContentFile(b"x")),
             ):
                 with pytest.raises(storage.StorageUnavailable):
                     ask()
-        with storage.runs.open(name) as file:
+        with storage.run_file_storage.open(name) as file:
             assert file.read() == b"content"
     finally:
         door.close()

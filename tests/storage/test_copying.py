@@ -66,7 +66,7 @@ def test_one_that_was_interrupted_goes_on_and_reads_nothing_twice(
     folder, tmp_path, monkeypatch
 ):
     names = [
-        storage.runs.save(f"3f/{number}", ContentFile(b"x" * number))
+        storage.run_file_storage.save(f"3f/{number}", ContentFile(b"x" * number))
         for number in range(1, 6)
     ]
     target, given = tmp_path / "there", copying.copy_file
@@ -93,7 +93,7 @@ def test_one_that_was_interrupted_goes_on_and_reads_nothing_twice(
 
 
 def test_another_file_of_the_same_name_is_kept_and_told(folder, tmp_path):
-    storage.runs.save("run", ContentFile(b"ours"))
+    storage.run_file_storage.save("run", ContentFile(b"ours"))
     other = tmp_path / "there" / "runs" / "run"
     other.parent.mkdir(parents=True)
     other.write_bytes(b"another's")
@@ -103,16 +103,18 @@ def test_another_file_of_the_same_name_is_kept_and_told(folder, tmp_path):
 
 
 def test_a_copy_that_reads_otherwise_is_told(folder, tmp_path, monkeypatch):
-    storage.runs.save("run", ContentFile(b"content"))
+    storage.run_file_storage.save("run", ContentFile(b"content"))
     digests = iter(["one", "another"])
-    monkeypatch.setattr(copying, "_digest_of_file", lambda place, name: next(digests))
+    monkeypatch.setattr(
+        copying, "_compute_file_digest", lambda place, name: next(digests)
+    )
     with pytest.raises(CommandError, match="runs/run was written and reads otherwise"):
         copy(folder, tmp_path / "there")
 
 
 def test_a_site_whose_files_are_gone_is_not_called_copied(folder, tmp_path):
     run = make_submission()
-    storage.runs.delete(run.file)
+    storage.run_file_storage.delete(run.file)
     with pytest.raises(
         CommandError, match=f"runs/{run.file} is named by the database and is not there"
     ):

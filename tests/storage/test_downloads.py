@@ -18,10 +18,10 @@ class Downloads:
         )
         lead = self.run.team.memberships.get(role=Membership.Role.LEAD).user
         client.force_login(lead)
-        _, self.token = Token.objects.issue(user=lead, name="test")
+        _, self.token = Token.objects.create_token(user=lead, name="test")
         self.client = client
         self.address = reverse("submission-run", args=[self.run.pk])
-        with storage.runs.open(self.run.file) as file:
+        with storage.run_file_storage.open(self.run.file) as file:
             self.content = file.read()
 
     def get(self, **headers):
@@ -131,7 +131,7 @@ def test_who_may_not_have_a_run_learns_nothing_by_a_range_either(downloads):
 
 
 def test_a_file_that_is_not_there_is_answered_503(downloads):
-    storage.runs.delete(downloads.run.file)
+    storage.run_file_storage.delete(downloads.run.file)
     downloads.client.raise_request_exception = False
     response = downloads.get()
     assert (response.status_code, response["Retry-After"]) == (503, "10")

@@ -74,7 +74,7 @@ def test_an_incremental_backup_names_what_the_site_has_lost_as_any_does(
 ):
     backup(tmp_path / "monday")
     run = Submission.objects.get().file
-    storage.runs.delete(run)
+    storage.run_file_storage.delete(run)
     with pytest.raises(CommandError, match="lacks 1 file that the site has lost"):
         call_command("backup", str(tmp_path / "tuesday"), "--incremental")
     assert list(read_manifest(tmp_path / "tuesday").lost) == [f"runs/{run}"]
@@ -149,7 +149,9 @@ def test_a_backup_fetched_from_a_bucket_that_was_tampered_with_is_refused(
     backup(tmp_path / "monday", "--bucket", bucket)
     opened = bucket_backups.open_bucket(bucket)
     name = next(
-        entry.name for entry in opened.entries(bucket_backups.CONTENTS) if entry.size
+        entry.name
+        for entry in opened.entries(bucket_backups.CONTENTS_PREFIX)
+        if entry.size
     )
     opened.delete(name)
     (tmp_path / "other").write_bytes(b"another")

@@ -69,7 +69,7 @@ def doors(tmp_path, settings):
     phase = make_phase(task=make_task(season=make_season(organiser=lead)))
     season, task = phase.task.season, phase.task
     make_team(season=season, lead=lead)
-    _, secret = Token.objects.issue(user=lead, name="test")
+    _, secret = Token.objects.create_token(user=lead, name="test")
     page = GoesOn(raise_request_exception=False)
     page.force_login(lead)
     api = Client(
@@ -161,7 +161,7 @@ def test_a_run_whose_commit_may_have_been_made_stays_until_a_sweep_knows(error, 
     digest = hashlib.sha256(upload.path.read_bytes()).hexdigest()
     with suppress(error), store_run_file(upload, digest, is_checked=True) as stored:
         raise error
-    assert storage.runs.exists(stored.file) is stays
+    assert storage.run_file_storage.exists(stored.file) is stays
 
 
 def test_a_refusal_stays_what_it_is_where_its_file_cannot_be_removed(monkeypatch):
@@ -179,7 +179,7 @@ def test_a_refusal_stays_what_it_is_where_its_file_cannot_be_removed(monkeypatch
 def test_a_bucket_that_refuses_is_answered_503(in_bucket, refused):
     phase = make_phase()
     team = make_team(season=phase.task.season)
-    _, secret = Token.objects.issue(
+    _, secret = Token.objects.create_token(
         user=team.memberships.get(role=Membership.Role.LEAD).user, name="test"
     )
     api = Client(

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from tasks.jobs.brokers import (
-    NamedPipeListener,
+    NamedPipeWakeupListener,
     make_wakeup_listener,
     notify_worker_groups,
 )
@@ -24,7 +24,7 @@ def listener():
         heard = pool.submit(make_wakeup_listener).result()
 
         def is_heard(within: float) -> bool:
-            return pool.submit(heard.is_heard, within=within).result()
+            return pool.submit(heard.wait_for_wakeup, within=within).result()
 
         assert is_heard(0), "what was given before anybody listened is looked for"
         yield is_heard
@@ -50,10 +50,10 @@ def test_what_is_rolled_back_never_was(listener):
 def test_each_of_two_groups_hears(listener):
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(make_wakeup_listener).result()
-        pool.submit(other.is_heard, within=0).result()
+        pool.submit(other.wait_for_wakeup, within=0).result()
         with transaction.atomic():
             notify_worker_groups()
-        assert pool.submit(other.is_heard, within=30).result()
+        assert pool.submit(other.wait_for_wakeup, within=30).result()
         pool.submit(lambda: connection.close()).result()  # noqa: PLW0108  (of that thread)
     assert listener(30)
 
@@ -62,8 +62,8 @@ def test_each_of_two_groups_hears(listener):
 def test_the_pipe_of_a_group_that_is_gone_is_removed_and_keeps_nobody_waiting():
     folder = settings.WORK_DIR / "wakes"
     before = set(folder.glob("*.pipe"))
-    gone = NamedPipeListener()
-    gone.is_heard(within=0)
+    gone = NamedPipeWakeupListener()
+    gone.wait_for_wakeup(within=0)
     [pipe] = set(folder.glob("*.pipe")) - before
     os.close(gone._end)
     with transaction.atomic():
@@ -73,10 +73,10 @@ def test_the_pipe_of_a_group_that_is_gone_is_removed_and_keeps_nobody_waiting():
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no pipes")
 def test_a_pipe_that_nobody_empties_is_full_and_keeps_nobody_waiting():
-    slow = NamedPipeListener()
-    slow.is_heard(within=0)
+    slow = NamedPipeWakeupListener()
+    slow.wait_for_wakeup(within=0)
     os.write(slow._end, b"." * 65_536)
     with transaction.atomic():
         notify_worker_groups()
-    assert slow.is_heard(within=30)
+    assert slow.wait_for_wakeup(within=30)
     os.close(slow._end)

@@ -102,7 +102,9 @@ def post(
 def send(
     season, team, content: bytes | None = None, *, name="runs.zip", key="", **fields
 ):
-    _, secret = Token.objects.issue(user=team.memberships.get().user, name="test")
+    _, secret = Token.objects.create_token(
+        user=team.memberships.get().user, name="test"
+    )
     headers = {"Authorization": f"Token {secret}"} | (
         {"Idempotency-Key": key} if key else {}
     )
@@ -415,6 +417,6 @@ class TestPages:
 
 
 def test_no_task_may_be_called_as_the_page_is(tmp_path):
-    from tasks.seasons.file.entries import RESERVED_TASKS
+    from tasks.seasons.file.entries import RESERVED_TASK_SLUGS
 
-    assert "submit" in RESERVED_TASKS
+    assert "submit" in RESERVED_TASK_SLUGS

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from citeboard.core.confined import UPLOAD_FILE_NAME
-from tasks.gold.gold_files import instance_index_of
+from tasks.gold.gold_files import load_instance_index_of_gold
 from tasks.models import Gold, Submission
 from tasks.submissions import reading
 from tasks.submissions.submit import check_run
 from tasks.types import task_type
-from tasks.types.problems import fatal
+from tasks.types.problems import select_fatal_problems
 from tests.factories import (
     TOPICS,
     answers,
@@ -57,7 +57,7 @@ def problems(phase, content: bytes, filename: str = "run.zip") -> list:
 
 def refusal(phase, content: bytes, filename: str = "run.zip") -> str:
     """Everything that is said of a run that is refused."""
-    found = fatal(problems(phase, content, filename))
+    found = select_fatal_problems(problems(phase, content, filename))
     assert found
     assert all(str(problem).startswith(filename) for problem in found)
     return "\n".join(map(str, found))
@@ -68,7 +68,7 @@ def test_a_good_run_has_no_problems(phase):
     text = {
         f"Task1/{topic}.annv3.txt": LINE.replace("D01-0001", topic) for topic in TOPICS
     }
-    assert fatal(problems(phase, archive(text))) == []
+    assert select_fatal_problems(problems(phase, archive(text))) == []
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_no_damage_to_an_archive_is_more_than_a_refusal(edits, cut):
     for place, value in edits:
         data[-1 - place % len(data)] = value
     index = {"topics": {topic: {"citances": [], "sentences": []} for topic in TOPICS}}
-    options = task_type("clsumm-1a").checked_options({})
+    options = task_type("clsumm-1a").validate_options({})
     given = {
         "task_type": "clsumm-1a",
         "options": options,
@@ -245,12 +245,12 @@ def test_the_encodings_of_the_field_are_read(phase, encoding):
         LINE.replace("D01-0001", topic).replace("Us,", "Gödel,") for topic in TOPICS[:1]
     )
     content = text.replace("\n", "\r\n").encode(encoding)
-    assert fatal(problems(phase, content, "D01-0001.annv3.txt")) == []
+    assert select_fatal_problems(problems(phase, content, "D01-0001.annv3.txt")) == []
 
 
 def test_a_message_quotes_the_sender_s_line_as_it_is_and_not_all_of_it(phase):
     line = b"<script>alert('x')</script>" + b"y" * 500
-    (problem,) = fatal(problems(phase, line, "run.jsonl"))
+    (problem,) = select_fatal_problems(problems(phase, line, "run.jsonl"))
     assert problem.quote.startswith("<script>alert('x')</script>yyy")
     assert len(problem.quote) <= 160
 
@@ -265,7 +265,9 @@ def test_what_is_said_of_a_run_does_not_depend_on_the_gold_answers(phase):
     )
     golds = [Gold.objects.current(each) for each in (phase, other)]
     assert golds[0].digest != golds[1].digest
-    assert instance_index_of(golds[0]) == instance_index_of(golds[1])
+    assert load_instance_index_of_gold(golds[0]) == load_instance_index_of_gold(
+        golds[1]
+    )
     assert golds[0].public.rpartition("/")[2] == golds[1].public.rpartition("/")[2], (
         "the name is a checksum"
     )
@@ -307,6 +309,6 @@ def test_a_file_meant_to_fill_the_memory_is_read_no_further(phase, line, filenam
 def test_warnings_without_end_are_cut_off(phase):
     facets = [{**answers()[0], "facets": ["Method", *(f"f{n}" for n in range(30_000))]}]
     found = problems(phase, run_bytes(facets), "run.jsonl")
-    assert not fatal(found)
+    assert not select_fatal_problems(found)
     assert 1_000 <= len(found) < 1_010
     assert any(each.message.endswith("more warnings are not listed") for each in found)

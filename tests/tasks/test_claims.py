@@ -8,14 +8,24 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.core.instants import format_day
-from scoring.results.board.visibility import Audience, Visibility, visibility_of
+from scoring.results.board.visibility import (
+    Audience,
+    BoardVisibility,
+    determine_board_visibility,
+)
 from tasks.delivery.notifications.wording import write_notification_text
-from tasks.gold.content import compute_missing_digests
+from tasks.gold.content import compute_missing_gold_digests
 from tasks.gold.gold_files import delete_gold
-from tasks.gold.publishing import MIN_SHARED_INSTANCES, compare_new_publications
-from tasks.gold.secrecy import inputs_are_free, shows_own_scores
+from tasks.gold.publishing import (
+    MIN_SHARED_INSTANCES_TO_NOTIFY,
+    compare_new_publications,
+)
+from tasks.gold.secrecy import (
+    are_inputs_free_of_embargo,
+    are_own_scores_visible_to_teams,
+)
 from tasks.models import (
     Claim,
     Gold,
@@ -46,9 +56,9 @@ def texts(first: int, last: int, answer: str = "1") -> list[list]:
     ]
 
 
-TEXTS = texts(0, MIN_SHARED_INSTANCES)
+TEXTS = texts(0, MIN_SHARED_INSTANCES_TO_NOTIFY)
 #: The same by somebody who guesses, and nothing is right.
-GUESSES = texts(0, MIN_SHARED_INSTANCES, "4")
+GUESSES = texts(0, MIN_SHARED_INSTANCES_TO_NOTIFY, "4")
 
 
 def make(title: str, *, is_public: bool = True, **fields) -> Phase:
@@ -77,8 +87,8 @@ def showing(title: str, **fields) -> Phase:
 
 def is_bound(phase: Phase) -> bool:
     phase = Phase.objects.select_related("task__season").get(pk=phase.pk)
-    shows = visibility_of(phase, Audience.PUBLIC) == Visibility.SCORES
-    assert shows == shows_own_scores(phase)
+    shows = determine_board_visibility(phase, Audience.PUBLIC) == BoardVisibility.SCORES
+    assert shows == are_own_scores_visible_to_teams(phase)
     return not shows
 
 
@@ -143,7 +153,10 @@ class TestWhatIsClaimed:
 
     @pytest.mark.parametrize(
         ("shared", "is_claimed"),
-        [(MIN_SHARED_INSTANCES - 1, False), (MIN_SHARED_INSTANCES, True)],
+        [
+            (MIN_SHARED_INSTANCES_TO_NOTIFY - 1, False),
+            (MIN_SHARED_INSTANCES_TO_NOTIFY, True),
+        ],
     )
     def test_fewer_than_twenty_texts_are_not_claimed(self, shared, is_claimed):
         earlier, later = hiding("Earlier"), showing("Later")
@@ -158,7 +171,11 @@ class TestWhatIsClaimed:
         earlier, later = hiding("Earlier"), showing("Later")
         publish(earlier, texts(0, 500))
         publish(
-            later, texts(500 - MIN_SHARED_INSTANCES, 500 - MIN_SHARED_INSTANCES + size)
+            later,
+            texts(
+                500 - MIN_SHARED_INSTANCES_TO_NOTIFY,
+                500 - MIN_SHARED_INSTANCES_TO_NOTIFY + size,
+            ),
         )
         assert is_bound(later) == is_claimed
 
@@ -220,7 +237,7 @@ class TestWhatIsClaimed:
         settings.SECRET_KEY = "another key " * 6
         publish(later, TEXTS)
         assert not is_bound(later)
-        compute_missing_digests()
+        compute_missing_gold_digests()
         compare_new_publications()
         assert is_bound(later)
 
@@ -314,7 +331,7 @@ class TestWhatTheLaterSeasonFollows:
         )
         publish(earlier, TEXTS)
         publish(later, TEXTS)
-        assert not inputs_are_free(
+        assert not are_inputs_free_of_embargo(
             Phase.objects.select_related("task__season").get(pk=later.pk)
         )
         lead = factories.make_user()
@@ -365,7 +382,7 @@ class TestWhatTheLaterSeasonFollows:
 
     def test_gold_read_anew_is_claimed_as_before(self, pair, settings):
         settings.SECRET_KEY = "another key " * 6
-        assert compute_missing_digests() == 2
+        assert compute_missing_gold_digests() == 2
         assert is_bound(pair.later)
 
     def test_a_kept_page_follows_a_decision(self, pair):
@@ -419,7 +436,7 @@ class TestWhatStaffDecide:
         while_waiting(Claim, lambda: decide("release"))
         decide("bind")
         assert (pair.claim.state, is_bound(pair.later)) == ("binding", True)
-        actions = history_of_place(pair.later.task.season).order_by("pk")
+        actions = find_history_of_place(pair.later.task.season).order_by("pk")
         assert list(actions.values_list("action", flat=True)) == [
             "claim-released",
             "claim-bound",
@@ -430,7 +447,7 @@ class TestWhatStaffDecide:
     ):
         self.decide(staff, pair.claim, "release")
         for phase, other in ((pair.earlier, "Later"), (pair.later, "Earlier")):
-            entry = history_of_place(phase.task.season).latest("pk")
+            entry = find_history_of_place(phase.task.season).latest("pk")
             assert "They agreed." in entry.words
             assert other not in f"{entry.words} {entry.subject}"
 
@@ -455,7 +472,10 @@ class TestWhatStaffDecide:
     def test_the_page_has_the_whole_comparison(self, staff, pair):
         page = text_of(staff.get(reverse("operate-claims")))
         assert "Earlier, then Later" in page
-        assert f"shown alike and answered otherwise: {MIN_SHARED_INSTANCES}" in page
+        assert (
+            f"shown alike and answered otherwise: {MIN_SHARED_INSTANCES_TO_NOTIFY}"
+            in page
+        )
 
 
 class TestWhoIsTold:
@@ -471,7 +491,7 @@ class TestWhoIsTold:
             [text] = self.told(phase)
             assert SENTENCE in text
             assert other not in text
-            assert str(MIN_SHARED_INSTANCES) not in text
+            assert str(MIN_SHARED_INSTANCES_TO_NOTIFY) not in text
 
     def test_another_version_tells_nobody_anew(self, pair):
         publish(pair.later, [*GUESSES, *texts(50, 60)])

@@ -7,7 +7,7 @@ import sys
 import pytest
 from django.utils import timezone
 
-from citeboard.core.database import database_now, database_time_after
+from citeboard.core.database import database_time_expression, fetch_database_time
 from scoring.models import BoardOrder
 from scoring.results.board import comparison_state as board_orders
 from tasks.jobs import engine
@@ -71,7 +71,7 @@ def test_its_own_lease_ends_when_any_other_would(elsewhere, settings):
     assert sweep_jobs() == SweepCounts()
     assert (
         sweep_jobs(
-            database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
+            fetch_database_time() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
         ).lost
         == 1
     )
@@ -82,13 +82,15 @@ def test_a_wake_of_its_own_is_given_again_as_soon_as_any_other(elsewhere, settin
     elsewhere(f"engine.release_job(engine.claim_job({job.pk}, 'host:1:2'))")
     assert sweep_jobs().woken == 0
     assert (
-        sweep_jobs(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken
+        sweep_jobs(
+            fetch_database_time() + dt.timedelta(seconds=settings.LEASE_SECONDS)
+        ).woken
         == 1
     )
 
 
 def test_a_board_that_is_compared_stays_with_who_compares_it(elsewhere):
-    board_orders.queue_comparison(make_submission().phase_id, "corrected")
+    board_orders.queue_board_comparison(make_submission().phase_id, "corrected")
     job = BoardOrder.objects.get().job
     mine = engine.claim_job(job.pk, "host:1:2")
     assert elsewhere(f"print(engine.claim_job({job.pk}, 'host:3:4'))") == "None"
@@ -100,8 +102,8 @@ def test_a_board_that_is_compared_stays_with_who_compares_it(elsewhere):
 def test_a_moment_of_the_database_is_kept_as_any_other(seconds):
     """SQLite compares moments as text, so the form counts to the last digit."""
     job = make_submission().jobs.get()
-    before = database_now()
-    Job.objects.filter(pk=job.pk).update(woken_at=database_time_after(seconds))
+    before = fetch_database_time()
+    Job.objects.filter(pk=job.pk).update(woken_at=database_time_expression(seconds))
     kept = Job.objects.get(pk=job.pk).woken_at
     assert Job.objects.filter(woken_at=kept).count() == 1
     assert abs((kept - before).total_seconds() - seconds) < 60

@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from tasks.gold.gold_files import instance_index_of
+from tasks.gold.gold_files import load_instance_index_of_gold
 from tasks.models import Phase, Season
 from tasks.submissions.submit import check_run, submit_run
 from tasks.submissions.uploads import UploadedRunFile
@@ -36,7 +36,7 @@ def test_the_twelve_topics_become_the_gold_of_both_tasks(loaded, tmp_path, share
     for task in ("1a", "1b"):
         assert f"gold {task}/test: version 1, {len(lines)} instances" in loaded
     for task in Season.objects.get().tasks.all():
-        assert sorted(instance_index_of(task.gold.get())["topics"]) == sorted(
+        assert sorted(load_instance_index_of_gold(task.gold.get())["topics"]) == sorted(
             (*PILOT, *CLEANED)
         )
     assert load(tmp_path, data=shared / "scisumm") == [

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django_q.models import OrmQ
 
 from citeboard.background.work import do_job
-from citeboard.core.database import database_now
-from citeboard.teams.membership import invite_by_mail, withdraw_mailed
+from citeboard.core.database import fetch_database_time
+from citeboard.teams.membership import invite_by_mail, withdraw_mailed_invitation
 from citeboard.teams.models import MailedInvitation
 from scoring.models import BackgroundJob, BoardOrder
 from scoring.results.board import comparison_state
@@ -21,9 +21,14 @@ from scoring.worker.background import queue_background_job
 from scoring.worker.compare_board import compare_board
 from scoring.worker.score import score_next
 from tasks.jobs import deliveries, engine, interruptions, leases, mails
-from tasks.jobs.engine import JobLost
+from tasks.jobs.engine import JobClaimLost
 from tasks.jobs.sweeper import sweep_jobs
-from tasks.jobs.work import JobProcessDied, JobWaitsForDependency, take_job, take_jobs
+from tasks.jobs.work import (
+    JobProcessDied,
+    JobWaitsForDependency,
+    claim_and_do_job_by_id,
+    take_jobs,
+)
 from tasks.models import Delivery, Job, Notification, Submission, Webhook
 from tests.factories import (
     make_job,
@@ -54,7 +59,7 @@ def of_background() -> Job:
 
 def of_board() -> Job:
     phase = make_phase()
-    comparison_state.queue_comparison(phase.pk, "corrected")
+    comparison_state.queue_board_comparison(phase.pk, "corrected")
     return BoardOrder.objects.get(phase=phase).job
 
 
@@ -91,9 +96,9 @@ MADE = {
     Kind.WEBHOOK: of_event,
 }
 POSTED = {
-    Kind.MAIL: mails.NOTIFICATIONS,
-    Kind.INVITATION: mails.INVITATIONS,
-    Kind.WEBHOOK: deliveries.DELIVERIES,
+    Kind.MAIL: mails.NOTIFICATION_MAIL_JOBS,
+    Kind.INVITATION: mails.INVITATION_MAIL_JOBS,
+    Kind.WEBHOOK: deliveries.WEBHOOK_DELIVERY_JOBS,
 }
 WORKED = [kind for kind in Kind if kind not in POSTED]
 NAMED = [kind for kind in Kind if kind not in Job.OF_RUNS]
@@ -108,7 +113,7 @@ def read(job: Job) -> Job:
 
 def fall_silent(job: Job) -> None:
     Job.all_kinds.filter(pk=job.pk).update(
-        lease_expires_at=database_now() - dt.timedelta(seconds=5)
+        lease_expires_at=fetch_database_time() - dt.timedelta(seconds=5)
     )
 
 
@@ -127,7 +132,7 @@ def handled(monkeypatch):
     handle.act, handle.jobs = None, jobs
     for kind in WORKED:
         monkeypatch.setattr(
-            type(engine.job_kind_of(Job(kind=kind))), "handler", f"{__name__}.HANDLER"
+            type(engine.get_job_kind(Job(kind=kind))), "handler", f"{__name__}.HANDLER"
         )
     monkeypatch.setitem(globals(), "HANDLER", handle)
     return handle
@@ -208,14 +213,14 @@ def test_a_sign_of_life_at_the_last_moment_keeps_it(kind, monkeypatch):
     """A sweep finds the job lost, and before it takes it the worker gives a sign of life."""
     mine = engine.claim_job(MADE[kind]().pk, "host:1:1")
     fall_silent(mine)
-    leased = engine.lease_query
+    leased = engine.select_job_with_own_lease
 
     def renewed_before(job):
-        monkeypatch.setattr(engine, "lease_query", leased)
+        monkeypatch.setattr(engine, "select_job_with_own_lease", leased)
         assert engine.renew_lease(mine)
         return leased(job)
 
-    monkeypatch.setattr(engine, "lease_query", renewed_before)
+    monkeypatch.setattr(engine, "select_job_with_own_lease", renewed_before)
     assert sweep_jobs().lost == 0
     assert engine.renew_lease(mine)
 
@@ -269,7 +274,7 @@ def test_it_waits_uncounted_for_what_is_missing_and_goes_on_by_itself(kind, sett
         "The storage is away.",
     )
     assert sweep_jobs().resumed == 0
-    later = database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
+    later = fetch_database_time() + dt.timedelta(seconds=settings.LEASE_SECONDS + 1)
     assert sweep_jobs(later).resumed == 1
     assert engine.claim_job(job.pk, "host:1:2") is not None
 
@@ -282,7 +287,9 @@ def test_a_wake_is_of_no_job_and_given_again_where_it_is_lost(kind, settings):
     OrmQ.objects.all().delete()
     assert sweep_jobs().woken == 0
     assert (
-        sweep_jobs(database_now() + dt.timedelta(seconds=settings.LEASE_SECONDS)).woken
+        sweep_jobs(
+            fetch_database_time() + dt.timedelta(seconds=settings.LEASE_SECONDS)
+        ).woken
         == 1
     )
     task = OrmQ.objects.get().task
@@ -296,10 +303,10 @@ def test_a_job_goes_with_what_it_works_on_before_and_after_a_claim(kind):
         job = MADE[kind]()
         if is_claimed:
             engine.claim_job(job.pk, "host:1:1")
-        engine.job_kind_of(job).rows.filter(job=job.pk).delete()
+        engine.get_job_kind(job).rows.filter(job=job.pk).delete()
         if is_claimed:
-            with pytest.raises(JobLost):
-                engine.related_row_of(job)
+            with pytest.raises(JobClaimLost):
+                engine.get_related_row(job)
             sweep_jobs()
         else:
             assert engine.claim_job(job.pk, "host:1:1") is None
@@ -357,7 +364,7 @@ ENDS = {
     "died": (JobProcessDied("it died"), ("queued", 1, "it died")),
     "stopped": (interruptions.WorkerStopping(), ("queued", 0, None)),
     "fault": (ValueError("on fire"), ("queued", 1, None)),
-    "lost": (JobLost(), ("running", 1, None)),
+    "lost": (JobClaimLost(), ("running", 1, None)),
     "database": (OperationalError("away"), ("running", 1, None)),
 }
 
@@ -375,11 +382,11 @@ def test_however_the_work_ends_the_job_says_so_and_nothing_is_raised(
 
     handled.act = act
     job = MADE[kind]()
-    take_job(job.pk)
+    claim_and_do_job_by_id(job.pk)
     assert (read(job).state, read(job).attempt) == (state, attempt)
     expected = {
-        "fault": engine.job_kind_of(job).fault,
-        "stopped": engine.job_kind_of(job).stopped_reason,
+        "fault": engine.get_job_kind(job).fault,
+        "stopped": engine.get_job_kind(job).stopped_reason,
     }
     if reason or end in expected:
         assert read(job).reason == (reason or expected[end])
@@ -453,6 +460,6 @@ def test_of_many_senders_one_has_what_is_due_and_of_one_that_died_another(kind):
 def test_an_invitation_that_is_withdrawn_sends_nothing():
     job = of_invitation()
     invitation = MailedInvitation.objects.get()
-    withdraw_mailed(invitation=invitation, by=invitation.created_by)
+    withdraw_mailed_invitation(invitation=invitation, by=invitation.created_by)
     assert not Job.all_kinds.filter(pk=job.pk).exists()
     assert mails.send_due_mails() == 0

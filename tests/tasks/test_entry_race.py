@@ -5,7 +5,7 @@ import pytest
 from citeboard.teams.membership import renew_invitation
 from citeboard.teams.models import Membership
 from tasks.models import Registration
-from tasks.registration.entries import EntryRefused, join_team, register_team
+from tasks.registration.entries import TeamEntryRefused, join_team, register_team
 from tests.factories import make_season, make_team, make_user
 from tests.tasks.test_quota_race import together
 
@@ -25,7 +25,7 @@ def test_of_many_teams_of_a_season_that_somebody_joins_at_once_one_takes_them(se
         6, lambda number: join_team(invitation=invitations[number], user=person)
     )
     assert sorted(type(outcome).__name__ for outcome in outcomes) == (
-        ["EntryRefused"] * 5 + ["Membership"]
+        ["Membership"] + ["TeamEntryRefused"] * 5
     ), outcomes
     assert Membership.objects.filter(user=person).count() == 1
 
@@ -36,7 +36,9 @@ def test_of_many_teams_of_one_person_that_enter_at_once_one_is_in(season):
     outcomes = together(
         6, lambda number: register_team(season=season, team=teams[number], by=person)
     )
-    assert sum(isinstance(outcome, EntryRefused) for outcome in outcomes) == 5, outcomes
+    assert sum(isinstance(outcome, TeamEntryRefused) for outcome in outcomes) == 5, (
+        outcomes
+    )
     assert Registration.objects.count() == 1
 
 

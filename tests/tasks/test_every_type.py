@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scoring.metrics import metrics_of
-from scoring.metrics.base import WeightedMetric, unit_rows
+from scoring.metrics import build_metrics
+from scoring.metrics.base import WeightedMetric, build_unit_rows
 from scoring.offline.evaluate import load_statistics
 from tasks.types import OptionRefused, TaskType, task_types
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.scoring.offline import score
 
 TYPES = list(task_types().values())
@@ -58,9 +58,9 @@ def scored(capsys, task_type: TaskType, *more: str) -> dict:
 
 
 def test_every_metric_reference_leads_to_a_metric_of_that_name_and_rule_set(task_type):
-    options = task_type.checked_options({})
+    options = task_type.validate_options({})
     for rules, declared in task_type.rules.items():
-        metrics = metrics_of(task_type, rules, options)
+        metrics = build_metrics(task_type, rules, options)
         assert [metric.name for metric in metrics][: len(declared)] == [
             metric.name for metric in declared
         ]
@@ -92,12 +92,12 @@ def test_the_old_names_of_rule_sets_are_understood_and_written_as_the_new_ones(
         with pytest.raises(
             OptionRefused, match=f"no rules “as-published”; it has {known}"
         ):
-            task_type.checked_rules("as-published")
+            task_type.validate_rule_set_name("as-published")
 
 
 def test_the_sample_scores_what_was_worked_out_by_hand(capsys, task_type):
     _, _, expected = sample(task_type)
-    assert task_type.default_rules in expected
+    assert task_type.default_rule_set in expected
     for rules, values in expected.items():
         metrics = scored(capsys, task_type, "--rules", rules)["metrics"]
         assert set(metrics) == {metric.name for metric in task_type.rules[rules]}
@@ -114,18 +114,18 @@ def test_values_of_several_sums_at_once_are_those_of_each(capsys, task_type, tmp
     for rules in task_type.rules:
         told = scored(capsys, task_type, "--rules", rules, "--statistics", str(kept))
         statistics = load_statistics(kept)
-        for metric in metrics_of(
-            task_type, rules, task_type.checked_options(told["options"])
+        for metric in build_metrics(
+            task_type, rules, task_type.validate_options(told["options"])
         ):
             if metric.statistic not in statistics.matrices:
                 continue
-            rows = unit_rows(
+            rows = build_unit_rows(
                 metric, statistics.matrices[metric.statistic], statistics.units
             )
             weights = draw.integers(0, 3, (2, 3, len(rows))).astype(float)
             if isinstance(metric, WeightedMetric):
                 of_rows = partial(metric.value, rows[:, 1:])
-                given, carried = weights, metric.carried_by_unit(rows)[:, 0]
+                given, carried = weights, metric.sum_carriers_by_unit(rows)[:, 0]
             else:
                 of_rows, given = metric.aggregate, weights @ rows
                 carried = metric.denominators(rows)
@@ -219,7 +219,9 @@ def test_every_signature_opens_with_its_column_key_and_names_the_rules(
     assert len(set(columns)) == len(columns)
     for name, metric in scores["metrics"].items():
         assert metric["signature"].startswith(metric["column"] + "|")
-        assert metric["column"].startswith(f"{name}|rules:{task_type.default_rules}|")
+        assert metric["column"].startswith(
+            f"{name}|rules:{task_type.default_rule_set}|"
+        )
         assert scores["gold"]["sha256"].startswith(
             metric["column"].partition("gold:")[2].partition("|")[0]
         )
@@ -235,23 +237,23 @@ def without_order(index):
 
 def test_the_public_files_check_a_run_as_the_gold_does(task_type, tmp_path):
     gold, run, _ = sample(task_type)
-    options = task_type.checked_options({})
-    gold_files = [file for path in gold for file in open_input(path)]
+    options = task_type.validate_options({})
+    gold_files = [file for path in gold for file in open_input_files(path)]
     split = task_type.read_gold(gold_files, options)
     for name, content in task_type.public_files(gold_files, options):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content)
-    index = task_type.read_inputs(open_input(tmp_path), options)
+    index = task_type.read_inputs(open_input_files(tmp_path), options)
     assert without_order(index) == without_order(json.loads(json.dumps(split.index)))
     assert (
-        task_type.read_run(open_input(run), index, options)[1]
-        == (task_type.read_run(open_input(run), split.index, options)[1])
+        task_type.read_run(open_input_files(run), index, options)[1]
+        == (task_type.read_run(open_input_files(run), split.index, options)[1])
     )
 
 
 def test_an_unknown_option_is_refused_by_name(task_type):
     with pytest.raises(OptionRefused, match="weather"):
-        task_type.checked_options({"weather": "fine"})
+        task_type.validate_options({"weather": "fine"})
 
 
 def test_the_card_says_what_a_participant_needs(task_type):
@@ -266,10 +268,10 @@ def test_instances_go_by_names_that_participants_know(task_type):
     given = dict(
         word.split("=", 1) for word in sample_options(task_type) if word != "--option"
     )
-    options = task_type.checked_options(given)
-    gold_files = [file for path in gold for file in open_input(path)]
+    options = task_type.validate_options(given)
+    gold_files = [file for path in gold for file in open_input_files(path)]
     split = task_type.read_gold(gold_files, options)
-    answers, _ = task_type.read_run(open_input(run), split.index, options)
+    answers, _ = task_type.read_run(open_input_files(run), split.index, options)
     public = [*task_type.public_files(gold_files, options)]
     known = " ".join(
         f"{name} {content.decode(errors='replace')}" for name, content in public

@@ -6,14 +6,14 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.core.models import AuditEntry
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from scoring.results.board.standings import compute_board
 from scoring.worker.rescoring import rescore_run
 from tasks.models import ExtraTries, Organiser, Phase, Submission
-from tasks.submissions.refusals import QuotaExceeded
-from tasks.submissions.submit import remaining_quota
+from tasks.submissions.refusals import RunQuotaExceeded
+from tasks.submissions.submit import compute_remaining_quota
 from tests import factories
 from tests.scoring import boards
 
@@ -64,8 +64,8 @@ def test_a_run_leaves_the_board_with_a_reason_that_its_team_reads_and_comes_back
     assert on_board(phase) == [first.pk]
     assert ask(client, organiser, first, how).status_code == 302
     assert on_board(phase) == [second.pk]
-    assert remaining_quota(phase, team).left == 0
-    entry = history_of_place(phase.task.season).first()
+    assert compute_remaining_quota(phase, team).left == 0
+    entry = find_history_of_place(phase.task.season).first()
     assert "Not its own work." in entry.words
     assert entry.changes[0]["before"] is None
 
@@ -79,7 +79,7 @@ def test_a_run_leaves_the_board_with_a_reason_that_its_team_reads_and_comes_back
 
     ask(client, organiser, first, "reinstate", "We were wrong.")
     assert on_board(phase) == [first.pk]
-    assert history_of_place(phase.task.season).first().changes[0]["after"] is None
+    assert find_history_of_place(phase.task.season).first().changes[0]["after"] is None
 
 
 def test_without_a_reason_and_by_its_own_team_nothing_is_excluded(
@@ -132,7 +132,7 @@ def test_a_refused_file_cannot_be_scored_again(phase, team, organiser):
     run = factories.make_submission(
         phase=phase, team=team, status="failed", problems=[{"message": "no"}]
     )
-    with pytest.raises(Refused, match="refused file"):
+    with pytest.raises(ActionRefused, match="refused file"):
         rescore_run(submission=run, by=organiser)
 
 
@@ -155,13 +155,13 @@ def test_extra_tries_are_one_teams_in_one_phase_and_say_why(
     other = factories.make_team(season=phase.task.season)
     for _ in range(2):
         factories.make_submission(phase=phase, team=team)
-    with pytest.raises(QuotaExceeded):
+    with pytest.raises(RunQuotaExceeded):
         factories.make_submission(phase=phase, team=team)
     assert give(client, organiser, phase, team).status_code == 302
     factories.make_submission(phase=phase, team=team)
-    with pytest.raises(QuotaExceeded):
+    with pytest.raises(RunQuotaExceeded):
         factories.make_submission(phase=phase, team=team)
-    assert remaining_quota(phase, other).left == 2
+    assert compute_remaining_quota(phase, other).left == 2
 
     client.force_login(team.memberships.get().user)
     place = [phase.task.season.slug, phase.task.slug, phase.slug]
@@ -180,8 +180,11 @@ def test_they_are_added_to_the_day_on_which_they_are_given_and_to_no_later_one(
     )
     phase.refresh_from_db()
     give(client, organiser, phase, team, tries=2)
-    assert remaining_quota(phase, team).left == 3
-    assert remaining_quota(phase, team, timezone.now() + dt.timedelta(days=1)).left == 1
+    assert compute_remaining_quota(phase, team).left == 3
+    assert (
+        compute_remaining_quota(phase, team, timezone.now() + dt.timedelta(days=1)).left
+        == 1
+    )
 
 
 @pytest.mark.both_databases
@@ -196,9 +199,9 @@ def test_tries_are_taken_back_and_the_runs_sent_with_them_stay(
         args=[phase.task.season.slug, ExtraTries.objects.get().pk],
     )
     client.post(address)
-    assert remaining_quota(phase, team).left == 0
+    assert compute_remaining_quota(phase, team).left == 0
     assert team.submissions.count() == 3
-    assert history_of_place(phase.task.season).first().action == "tries-taken-back"
+    assert find_history_of_place(phase.task.season).first().action == "tries-taken-back"
 
 
 @pytest.mark.both_databases

@@ -13,8 +13,8 @@ from tasks.models import Gold
 from tasks.models.declarations import store_declaration
 from tasks.types import given_order
 from tasks.types.declared.folder import read_declaration
-from tasks.types.files import open_input
-from tasks.types.given_order import in_given_order
+from tasks.types.files import open_input_files
+from tasks.types.given_order import sort_candidates_by_hmac
 from tests import factories
 
 NONCE = "1f" * 32
@@ -42,11 +42,11 @@ ROWS = [
 
 
 def test_the_order_depends_on_nonce_and_instance_alone():
-    ordered = in_given_order(NAMES, NONCE, "q1")
+    ordered = sort_candidates_by_hmac(NAMES, NONCE, "q1")
     assert sorted(ordered) == NAMES
-    assert ordered == in_given_order(reversed(NAMES), NONCE, "q1")
+    assert ordered == sort_candidates_by_hmac(reversed(NAMES), NONCE, "q1")
     orders = {
-        tuple(in_given_order(NAMES, nonce, instance))
+        tuple(sort_candidates_by_hmac(NAMES, nonce, instance))
         for nonce in (NONCE, "2e" * 32)
         for instance in ("", "q1", "q2")
     }
@@ -74,7 +74,7 @@ def published(tmp_path, declared: str, **files) -> Gold:
 
 
 def public_rows(gold: Gold, name: str) -> list[dict]:
-    with storage.gold.open(gold.public) as stored:
+    with storage.gold_file_storage.open(gold.public) as stored:
         archive = zipfile.ZipFile(io.BytesIO(stored.read()))
     return [json.loads(line) for line in archive.read(name).splitlines()]
 
@@ -84,15 +84,17 @@ def public_rows(gold: Gold, name: str) -> list[dict]:
 def test_candidates_of_new_gold_are_given_out_in_its_order(
     tmp_path, monkeypatch, has_order
 ):
-    monkeypatch.setattr(given_order, "ORDERED_FROM", 1 if has_order else 99)
+    monkeypatch.setattr(
+        given_order, "FIRST_VERSION_ORDERING_DECLARED", 1 if has_order else 99
+    )
     gold = published(tmp_path, LISTS, gold=ROWS)
     given = [row["options"] for row in public_rows(gold, "inputs.jsonl")]
     expected = [
-        in_given_order(NAMES, gold.nonce, row["id"]) if has_order else NAMES
+        sort_candidates_by_hmac(NAMES, gold.nonce, row["id"]) if has_order else NAMES
         for row in ROWS
     ]
     assert given == expected
-    with storage.gold.open(gold.index) as stored:
+    with storage.gold_file_storage.open(gold.index) as stored:
         assert json.load(stored)["pools"] == expected
     # Once more the same content is no new version, and its order stays.
     again, is_new = load_gold(
@@ -106,23 +108,25 @@ def test_candidates_of_new_gold_are_given_out_in_its_order(
 
 @pytest.mark.django_db
 def test_a_pool_is_given_out_in_its_order_as_well(tmp_path, monkeypatch):
-    monkeypatch.setattr(given_order, "ORDERED_FROM", 1)
+    monkeypatch.setattr(given_order, "FIRST_VERSION_ORDERING_DECLARED", 1)
     pool = [{"id": name, "text": f"Text {name}."} for name in NAMES]
     rows = [{"id": "q", "query": "?", "answers": ["d0"]}]
     gold = published(tmp_path, POOL, gold=rows, pool=pool)
     given = public_rows(gold, "pool.jsonl")
-    assert [row["id"] for row in given] == in_given_order(NAMES, gold.nonce)
-    with storage.gold.open(gold.public) as stored:
+    assert [row["id"] for row in given] == sort_candidates_by_hmac(NAMES, gold.nonce)
+    with storage.gold_file_storage.open(gold.public) as stored:
         (tmp_path / "inputs.zip").write_bytes(stored.read())
-    index = gold.task.task_type.read_inputs(open_input(tmp_path / "inputs.zip"), {})
-    with storage.gold.open(gold.index) as stored:
+    index = gold.task.task_type.read_inputs(
+        open_input_files(tmp_path / "inputs.zip"), {}
+    )
+    with storage.gold_file_storage.open(gold.index) as stored:
         assert json.load(stored)["pools"] == index["pools"]
 
 
 def test_equal_scores_keep_the_order_given_out_with_the_nonce_and_that_of_the_file_without(
     tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setattr(given_order, "ORDERED_FROM", 1)
+    monkeypatch.setattr(given_order, "FIRST_VERSION_ORDERING_DECLARED", 1)
     (tmp_path / "task.toml").write_text(LISTS)
     (tmp_path / "inputs.jsonl").write_text("{}\n")
     gold, run = tmp_path / "gold.jsonl", tmp_path / "run.jsonl"
@@ -139,7 +143,9 @@ def test_equal_scores_keep_the_order_given_out_with_the_nonce_and_that_of_the_fi
     plain = scored()
     assert plain["metrics"]["mrr@10"]["value"] == 1
     assert plain["notes"]["tied_scores"] == 70
-    places = [in_given_order(NAMES, NONCE, row["id"]).index("d0") + 1 for row in ROWS]
+    places = [
+        sort_candidates_by_hmac(NAMES, NONCE, row["id"]).index("d0") + 1 for row in ROWS
+    ]
     expected = sum(1 / place for place in places) / len(places)
     value = scored("--nonce", NONCE)["metrics"]["mrr@10"]["value"]
     assert value == pytest.approx(expected)

@@ -13,8 +13,12 @@ from tasks.gold.gold_files import load_gold, record_gold_version, store_prepared
 from tasks.gold.packing import prepare_gold
 from tasks.models import Gold
 from tasks.types import task_type
-from tasks.types.files import BUILT_IN_FROM, open_input, open_inputs
-from tasks.types.given_order import in_given_order
+from tasks.types.files import (
+    FIRST_VERSION_ORDERING_BUILT_IN,
+    open_files_of_all_inputs,
+    open_input_files,
+)
+from tasks.types.given_order import sort_candidates_by_hmac
 from tests import factories
 from tests.api.sending import score as score_on_site
 from tests.scoring.offline import score
@@ -28,7 +32,7 @@ NONCE = "1f" * 32
 RECOMMENDATION, RESOLUTION = "citation-recommendation", "citation-resolution"
 TYPES = (RECOMMENDATION, RESOLUTION)
 NAMES = ("c", "a", "e", "b", "d")
-EARLIER = BUILT_IN_FROM - 1
+EARLIER = FIRST_VERSION_ORDERING_BUILT_IN - 1
 #: The first context of a paper, whose name tells the papers' equal lists apart.
 OWNERS = {RECOMMENDATION: [""], RESOLUTION: ["p1_0", "p2_0"]}
 CONTEXTS = {RECOMMENDATION: ["q1", "q2", "q3"], RESOLUTION: ["p1_0", "p1_1", "p2_0"]}
@@ -55,7 +59,8 @@ def write_equal_scores(slug: str, path: Path) -> Path:
 def places(slug: str, nonce: str) -> list[int]:
     """Return the place of the answer of each context, which is “c” everywhere."""
     found = [
-        in_given_order(NAMES, nonce, owner).index("c") + 1 for owner in OWNERS[slug]
+        sort_candidates_by_hmac(NAMES, nonce, owner).index("c") + 1
+        for owner in OWNERS[slug]
     ]
     return [found[0], found[0], found[-1]]
 
@@ -126,26 +131,30 @@ def test_grades_follow_their_candidates(capsys, tmp_path):
     assert plain["ndcg_graded@10"]["value"] > 0
 
 
-def published(slug: str, gold: Path, reading: int = BUILT_IN_FROM) -> Gold:
+def published(
+    slug: str, gold: Path, reading: int = FIRST_VERSION_ORDERING_BUILT_IN
+) -> Gold:
     task = factories.make_task(type=slug)
     split = factories.make_phase(task=task, with_gold=False).split
-    if reading == BUILT_IN_FROM:
+    if reading == FIRST_VERSION_ORDERING_BUILT_IN:
         return load_gold(task=task, split=split, paths=[gold], reason="First.")[0]
     folder = gold.parent / "prepared"
     folder.mkdir()
     kind = task_type(slug)
-    prepared = prepare_gold(kind, open_inputs([gold], reading=reading), {}, folder)
+    prepared = prepare_gold(
+        kind, open_files_of_all_inputs([gold], reading=reading), {}, folder
+    )
     kept = store_prepared_gold(prepared)
     return record_gold_version(task=task, split=split, kept=kept, reason="First.")[0]
 
 
 def public_zip(gold: Gold) -> bytes:
-    with storage.gold.open(gold.public) as stored:
+    with storage.gold_file_storage.open(gold.public) as stored:
         return stored.read()
 
 
 def pools_of(gold: Gold) -> list[list[str]]:
-    with storage.gold.open(gold.index) as stored:
+    with storage.gold_file_storage.open(gold.index) as stored:
         return json.load(stored)["pools"]
 
 
@@ -153,13 +162,15 @@ def pools_of(gold: Gold) -> list[list[str]]:
 @pytest.mark.parametrize("slug", TYPES)
 def test_new_gold_gives_out_inputs_and_index_in_the_order_of_its_nonce(tmp_path, slug):
     gold = published(slug, write_gold(slug, tmp_path / "gold"))
-    expected = [in_given_order(NAMES, gold.nonce, owner) for owner in OWNERS[slug]]
+    expected = [
+        sort_candidates_by_hmac(NAMES, gold.nonce, owner) for owner in OWNERS[slug]
+    ]
     assert pools_of(gold) == expected
     content = zipfile.ZipFile(io.BytesIO(public_zip(gold))).read("references.jsonl")
     given = [json.loads(line)["ref_id"] for line in content.splitlines()]
     assert given == [name for pool in expected for name in pool]
     (tmp_path / "inputs.zip").write_bytes(public_zip(gold))
-    read = task_type(slug).read_inputs(open_input(tmp_path / "inputs.zip"), {})
+    read = task_type(slug).read_inputs(open_input_files(tmp_path / "inputs.zip"), {})
     assert read["pools"] == expected
     assert gold.trivial["runs"]["first"]["mrr" if slug == RESOLUTION else "mrr@10"] == 1
 
@@ -197,4 +208,4 @@ def test_a_run_on_new_gold_is_scored_by_the_order_given_out(tmp_path, slug):
     ranks = "mrr" if slug == RESOLUTION else "mrr@10"
     [number] = Score.objects.filter(shared__column__startswith=f"{ranks}|")
     assert number.value == pytest.approx(mrr(slug, gold.nonce))
-    assert f"|reading:{BUILT_IN_FROM}|" in number.shared.column
+    assert f"|reading:{FIRST_VERSION_ORDERING_BUILT_IN}|" in number.shared.column

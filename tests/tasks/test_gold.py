@@ -9,10 +9,10 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from citeboard.core import storage
-from tasks.gold.gold_files import instance_index_of, load_gold
+from tasks.gold.gold_files import load_gold, load_instance_index_of_gold
 from tasks.models import Gold, Job
 from tasks.types import InputRefused
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.factories import (
     make_gold,
     make_phase,
@@ -46,7 +46,7 @@ def load(phase, *paths: Path, reason: str = "first release") -> tuple[Gold, bool
 
 
 def content(name: str) -> bytes:
-    with storage.gold.open(name) as stored:
+    with storage.gold_file_storage.open(name) as stored:
         return stored.read()
 
 
@@ -74,7 +74,10 @@ def test_gold_becomes_version_1_with_what_follows_from_it(phase, corpus):
         for topic in ("D01-0001", "D01-0002")
         for part in (f"Reference_XML/{topic}.xml", f"annotation/{topic}.annv3.txt")
     ]
-    assert sorted(instance_index_of(gold)["topics"]) == ["D01-0001", "D01-0002"]
+    assert sorted(load_instance_index_of_gold(gold)["topics"]) == [
+        "D01-0001",
+        "D01-0002",
+    ]
     assert "D01-0001/Reference_XML/D01-0001.xml" in members(gold.public)
     assert Gold.objects.current(phase) == gold
 
@@ -147,7 +150,7 @@ def test_public_inputs_are_packed_anew_without_a_new_version(phase, corpus):
 def test_a_file_that_an_interrupted_load_left_is_written_again(phase, corpus):
     gold, _ = load(phase, corpus)
     whole = content(gold.file)
-    with storage.gold.open(gold.file, "wb") as stored:
+    with storage.gold_file_storage.open(gold.file, "wb") as stored:
         stored.write(whole[:20])
     load(phase, corpus)
     gold.refresh_from_db()
@@ -188,10 +191,12 @@ def test_two_folders_of_one_name_are_refused_rather_than_mixed(phase, tmp_path):
 
 def test_the_gold_that_was_stored_is_the_gold_that_was_read(phase, corpus, tmp_path):
     gold, _ = load(phase, corpus)
-    copy = storage.local_copy(storage.gold, gold.file, tmp_path)
+    copy = storage.copy_to_local_folder(storage.gold_file_storage, gold.file, tmp_path)
     task_type = phase.task.task_type
     assert (
-        task_type.read_gold(open_input(copy), task_type.checked_options({})).digest
+        task_type.read_gold(
+            open_input_files(copy), task_type.validate_options({})
+        ).digest
         == gold.plain_digest
     )
 
@@ -231,11 +236,13 @@ def test_no_gold_leaves_through_the_index_or_the_public_inputs(task_type, tmp_pa
 
 def test_the_public_inputs_check_a_run_as_the_index_does(phase, corpus, tmp_path):
     gold, _ = load(phase, corpus)
-    inputs = storage.local_copy(storage.gold, gold.public, tmp_path)
+    inputs = storage.copy_to_local_folder(
+        storage.gold_file_storage, gold.public, tmp_path
+    )
     task_type = phase.task.task_type
-    options = task_type.checked_options({})
-    read = task_type.read_inputs(open_input(inputs), options)
-    assert json.loads(json.dumps(read)) == instance_index_of(gold)
+    options = task_type.validate_options({})
+    read = task_type.read_inputs(open_input_files(inputs), options)
+    assert json.loads(json.dumps(read)) == load_instance_index_of_gold(gold)
 
 
 def test_load_gold_makes_a_version_and_queues_every_scored_run_again(tmp_path):
@@ -330,9 +337,11 @@ def test_a_run_checked_against_an_index_is_read_only_once_from_storage(
     phase, corpus, monkeypatch
 ):
     gold, _ = load(phase, corpus)
-    first = instance_index_of(gold)
+    first = load_instance_index_of_gold(gold)
     monkeypatch.setattr(
-        storage.gold, "open", lambda *given: pytest.fail("the index was read again")
+        storage.gold_file_storage,
+        "open",
+        lambda *given: pytest.fail("the index was read again"),
     )
-    assert instance_index_of(gold) is first
+    assert load_instance_index_of_gold(gold) is first
     assert run_bytes()

@@ -5,16 +5,16 @@ from hashlib import sha256
 
 import pytest
 
-from tasks.gold.packing import AnomalyFindings, prepare_gold
+from tasks.gold.packing import AnomalyCollector, prepare_gold
 from tasks.types import task_type
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.declared.folders import EXAMPLES
 from tests.factories import write_corpus
 from tests.tasks.types.rankings import write_lines, write_resolution
 
 
 def found(instances) -> dict[str, list[str]]:
-    findings = AnomalyFindings()
+    findings = AnomalyCollector()
     for shown, secret in instances:
         of_shown, of_all = (
             sha256(repr(part).encode()).digest() for part in (shown, (shown, secret))
@@ -99,7 +99,7 @@ def test_what_of_the_gold_no_answer_can_name_is_told(tmp_path, write):
     (tmp_path / "packed").mkdir()
     chosen, named = write(tmp_path / "gold")
     prepared = prepare_gold(
-        chosen, open_input(tmp_path / "gold"), {}, tmp_path / "packed"
+        chosen, open_input_files(tmp_path / "gold"), {}, tmp_path / "packed"
     )
     told = {finding["kind"]: finding["names"] for finding in prepared.findings}
     assert told["unreachable"] == named

@@ -15,7 +15,11 @@ from tasks.gold.gold_files import load_gold
 from tasks.gold.kits import MAX_ARCHIVE_DEPTH
 from tasks.models.declarations import store_declaration
 from tasks.types import InputRefused, task_type
-from tasks.types.files import KIT, open_input, open_kit
+from tasks.types.files import (
+    STARTING_KIT_FOLDER,
+    open_input_files,
+    open_starting_kit_files,
+)
 from tests import factories
 from tests.declared.small_tasks import SMALL_TASKS, declare
 from tests.exchange.bundles import packed
@@ -34,26 +38,30 @@ def pack(tmp_path, monkeypatch):
     def packs(files, inputs=0):
         (tmp_path / packing.UPLOAD_FILE_NAME).write_bytes(packed(files))
         facts = {"options": {}, "filename": "gold.zip", "reading": 3, "inputs": inputs}
-        told = packing.pack({**facts, "task_type": FOLDER})
+        told = packing.pack_gold_in_sandbox({**facts, "task_type": FOLDER})
         if told["problems"]:
             return [problem["message"] for problem in told["problems"]]
         return [
             zipfile.ZipFile(tmp_path / name).namelist()
-            for name in (packing.GOLD, packing.PUBLIC)
+            for name in (packing.GOLD, packing.PUBLIC_ARCHIVE_NAME)
         ]
 
     return packs
 
 
 def kit(**files):
-    return {f"{KIT}/{name}": content for name, content in files.items()}
+    return {f"{STARTING_KIT_FOLDER}/{name}": content for name, content in files.items()}
 
 
 def test_the_kit_is_in_the_gold_and_in_the_public_archive_and_is_no_gold(pack):
     files = kit(**{"a.jsonl": "no gold", "b/c.zip": packed({"d": "e"}), "f": b"\0\xff"})
     gold, public = pack({**GOLD, **files})
-    assert [name for name in gold if name.startswith(KIT)] == sorted(files)
-    assert [name for name in public if name.startswith(KIT)] == sorted(files)
+    assert [name for name in gold if name.startswith(STARTING_KIT_FOLDER)] == sorted(
+        files
+    )
+    assert [name for name in public if name.startswith(STARTING_KIT_FOLDER)] == sorted(
+        files
+    )
     assert not set(GOLD) & set(public)
 
 
@@ -62,29 +70,36 @@ def test_the_kit_may_come_as_an_archive_beside_the_gold(pack):
     gold, public = pack(
         {f"0/{name}": text, "1/files.zip": packed(kit(**{"a.md": "x"}))}, inputs=2
     )
-    assert gold == sorted([name, f"{KIT}/a.md"])
-    assert f"{KIT}/a.md" in public
+    assert gold == sorted([name, f"{STARTING_KIT_FOLDER}/a.md"])
+    assert f"{STARTING_KIT_FOLDER}/a.md" in public
 
 
-@pytest.mark.parametrize("folder", [f"./{KIT}", f"{KIT}/", f"{KIT}/."])
+@pytest.mark.parametrize(
+    "folder",
+    [f"./{STARTING_KIT_FOLDER}", f"{STARTING_KIT_FOLDER}/", f"{STARTING_KIT_FOLDER}/."],
+)
 def test_files_of_the_kit_have_the_plain_name_of_its_folder(pack, folder):
     gold, public = pack({**GOLD, f"{folder}/a.md": "x"})
-    assert f"{KIT}/a.md" in gold
-    assert f"{KIT}/a.md" in public
+    assert f"{STARTING_KIT_FOLDER}/a.md" in gold
+    assert f"{STARTING_KIT_FOLDER}/a.md" in public
 
 
 def test_two_spellings_of_a_name_in_the_kit_are_refused(pack):
-    files = {f"{KIT}/a.md": "x", f"./{KIT}/a.md": "y"}
-    assert f"is called {KIT}/a.md as well" in pack({**GOLD, **files})[0]
+    files = {f"{STARTING_KIT_FOLDER}/a.md": "x", f"./{STARTING_KIT_FOLDER}/a.md": "y"}
+    assert f"is called {STARTING_KIT_FOLDER}/a.md as well" in pack({**GOLD, **files})[0]
 
 
 @pytest.mark.parametrize(
     ("limit", "files", "expected"),
     [
-        ("MAX_KIT", {"a": "12345678901"}, "the files are larger"),
+        ("MAX_KIT_BYTES", {"a": "12345678901"}, "the files are larger"),
         ("MAX_KIT_FILES", {f"{n}": "" for n in range(11)}, "11 files"),
-        ("MAX_NAMED", {"a.jsonl": next(iter(GOLD.values()))}, "this is the gold"),
-        ("MAX_NAMED", {"../a": "x"}, "its name leads out of the archive"),
+        (
+            "MAX_NAMES_PER_FINDING",
+            {"a.jsonl": next(iter(GOLD.values()))},
+            "this is the gold",
+        ),
+        ("MAX_NAMES_PER_FINDING", {"../a": "x"}, "its name leads out of the archive"),
     ],
     ids=["bytes", "files", "gold", "path"],
 )
@@ -105,16 +120,18 @@ def test_a_kit_alone_is_no_gold(pack):
 
 def test_readers_pass_the_kit_over_in_folders_archives_and_runs(tmp_path):
     folder = tmp_path / "gold"
-    (folder / KIT / "deep").mkdir(parents=True)
-    (folder / KIT / "deep" / "a.txt").write_text("x")
+    (folder / STARTING_KIT_FOLDER / "deep").mkdir(parents=True)
+    (folder / STARTING_KIT_FOLDER / "deep" / "a.txt").write_text("x")
     (folder / "b.txt").write_text("y")
-    (folder / KIT / "link").symlink_to(folder / "b.txt")
-    assert [file.name for file in open_input(folder)] == ["gold/b.txt"]
-    assert [file.name for file in open_kit(folder)] == [f"{KIT}/deep/a.txt"]
-    single = tmp_path / KIT
+    (folder / STARTING_KIT_FOLDER / "link").symlink_to(folder / "b.txt")
+    assert [file.name for file in open_input_files(folder)] == ["gold/b.txt"]
+    assert [file.name for file in open_starting_kit_files(folder)] == [
+        f"{STARTING_KIT_FOLDER}/deep/a.txt"
+    ]
+    single = tmp_path / STARTING_KIT_FOLDER
     single.write_text("a file of this name is no folder")
-    assert [file.name for file in open_input(single)] == [KIT]
-    assert open_kit(single) == []
+    assert [file.name for file in open_input_files(single)] == [STARTING_KIT_FOLDER]
+    assert open_starting_kit_files(single) == []
 
 
 @pytest.mark.django_db
@@ -123,16 +140,18 @@ def test_the_same_gold_with_another_kit_stays_the_same_version(tmp_path):
     season = factories.make_season()
     phase = factories.make_phase(task=declare(SMALL, season), with_gold=False)
     folder = tmp_path / "gold"
-    (folder / KIT).mkdir(parents=True)
+    (folder / STARTING_KIT_FOLDER).mkdir(parents=True)
     for name, text in GOLD.items():
         (folder / name).write_text(text)
     facts = {"task": phase.task, "split": phase.split, "paths": [folder]}
     first, _ = load_gold(**facts, reason="First release.")
-    (folder / KIT / "a.md").write_text("Begin.")
+    (folder / STARTING_KIT_FOLDER / "a.md").write_text("Begin.")
     again, is_new = load_gold(**facts, reason="A kit.")
     assert (again.pk, is_new) == (first.pk, False)
     assert first.public != again.public
-    (folder / KIT / "b.md").write_bytes((folder / next(iter(GOLD))).read_bytes())
+    (folder / STARTING_KIT_FOLDER / "b.md").write_bytes(
+        (folder / next(iter(GOLD))).read_bytes()
+    )
     with pytest.raises(InputRefused, match="this is the gold"):
         load_gold(**facts, reason="The gold as a kit.")
 
@@ -172,7 +191,11 @@ def nested(depth: int, text: str = TEXT) -> bytes:
         {"tar.tgz": gzip.compress(tar_of(a=b"", b=nested(1)))},
         {"tar_after_tar.tar": tar_of(a=b"x") + tar_of(b=TEXT.encode())},
         {"clutter.zip": packed({"__MACOSX/.DS_Store": TEXT})},
-        {"a_kit_in_the_kit.zip": packed({f"{KIT}/a.txt": TEXT, "nonce.txt": TEXT})},
+        {
+            "a_kit_in_the_kit.zip": packed(
+                {f"{STARTING_KIT_FOLDER}/a.txt": TEXT, "nonce.txt": TEXT}
+            )
+        },
         {"behind_a_cut_zip.zip": nested(1)[:30] + nested(1)},
         {"folder_with_text.zip": packed({"folder/": TEXT})},
     ],
@@ -208,9 +231,12 @@ def test_an_archive_that_cannot_be_looked_into_is_refused(pack, tmp_path, file, 
 @pytest.mark.parametrize(
     ("limit", "file"),
     [
-        ("MAX_BYTES", {"bomb.gz": gzip.compress(b"0" * 5000)}),
-        ("MAX_BYTES", {"a.zip": nested(2, "0" * 5000)}),
-        ("MAX_FILES", {"a.zip": packed({str(number): "" for number in range(101)})}),
+        ("MAX_BYTES_IN_ARCHIVES", {"bomb.gz": gzip.compress(b"0" * 5000)}),
+        ("MAX_BYTES_IN_ARCHIVES", {"a.zip": nested(2, "0" * 5000)}),
+        (
+            "MAX_FILES_IN_ARCHIVES",
+            {"a.zip": packed({str(number): "" for number in range(101)})},
+        ),
     ],
     ids=["gzip", "bytes", "files"],
 )
@@ -232,7 +258,7 @@ def test_archives_of_the_kit_have_limits(pack, monkeypatch, limit, file):
 )
 def test_archives_without_gold_are_given_out(pack, file):
     _gold, public = pack({**GOLD, **kit(**file)})
-    assert f"{KIT}/{next(iter(file))}" in public
+    assert f"{STARTING_KIT_FOLDER}/{next(iter(file))}" in public
 
 
 @pytest.fixture
@@ -250,36 +276,44 @@ def reordered(db, tmp_path):
     phase = factories.make_phase(task=task, with_gold=False)
     folder = tmp_path / "gold"
     shutil.copytree(EXAMPLES / "field-tasks" / POOL / "gold", folder)
-    (folder / KIT).mkdir()
-    (folder / KIT / "old.md").write_text("Old.")
+    (folder / STARTING_KIT_FOLDER).mkdir()
+    (folder / STARTING_KIT_FOLDER / "old.md").write_text("Old.")
     facts = {"task": task, "split": phase.split, "paths": [folder]}
     first, _ = load_gold(**facts, reason="First release.")
     pool = folder / "corpus.jsonl"
     before = pool.read_bytes()
     pool.write_bytes(b"".join(reversed(before.splitlines(keepends=True))))
-    (folder / KIT / "old.md").unlink()
+    (folder / STARTING_KIT_FOLDER / "old.md").unlink()
     return first, facts, before
 
 
 def names_in(name):
-    with storage.gold.open(name, "rb") as stored:
+    with storage.gold_file_storage.open(name, "rb") as stored:
         return zipfile.ZipFile(stored).namelist()
 
 
 def kit_in(name):
-    return [inside for inside in names_in(name) if inside.startswith(f"{KIT}/")]
+    return [
+        inside
+        for inside in names_in(name)
+        if inside.startswith(f"{STARTING_KIT_FOLDER}/")
+    ]
 
 
 @pytest.mark.both_databases
 def test_the_same_gold_in_another_order_takes_the_new_kit(reordered):
     first, facts, before = reordered
-    (facts["paths"][0] / KIT / "new.md").write_text("New.")
+    (facts["paths"][0] / STARTING_KIT_FOLDER / "new.md").write_text("New.")
     again, is_new = load_gold(**facts, reason="Another order.")
     assert (again.pk, is_new) == (first.pk, False)
-    assert kit_in(again.public) == kit_in(again.file) == [f"{KIT}/new.md"]
-    assert set(names_in(again.file)) - set(names_in(first.file)) == {f"{KIT}/new.md"}
+    assert (
+        kit_in(again.public) == kit_in(again.file) == [f"{STARTING_KIT_FOLDER}/new.md"]
+    )
+    assert set(names_in(again.file)) - set(names_in(first.file)) == {
+        f"{STARTING_KIT_FOLDER}/new.md"
+    }
     # Runs and pages follow the order of the first upload.
-    with storage.gold.open(again.file, "rb") as stored:
+    with storage.gold_file_storage.open(again.file, "rb") as stored:
         assert zipfile.ZipFile(stored).read("gold/corpus.jsonl") == before
 
 
@@ -293,8 +327,10 @@ def test_the_same_gold_in_another_order_without_a_kit_takes_the_kit_away(reorder
 
 def test_the_gold_in_its_present_order_is_no_kit(reordered):
     first, facts, before = reordered
-    (facts["paths"][0] / KIT / "sample.zip").write_bytes(packed({"a": before}))
+    (facts["paths"][0] / STARTING_KIT_FOLDER / "sample.zip").write_bytes(
+        packed({"a": before})
+    )
     with pytest.raises(InputRefused, match="this is the gold"):
         load_gold(**facts, reason="Another order.")
     first.refresh_from_db()
-    assert kit_in(first.public) == [f"{KIT}/old.md"]
+    assert kit_in(first.public) == [f"{STARTING_KIT_FOLDER}/old.md"]

@@ -5,10 +5,10 @@ import json
 import pytest
 
 from tasks.gold.gold_files import load_gold
-from tasks.submissions.reading import metadata_in_header
+from tasks.submissions.reading import read_metadata_in_header
 from tasks.submissions.refusals import RunRejected
 from tasks.submissions.submit import submit_run
-from tasks.types.files import InputFile, open_input
+from tasks.types.files import InputFile, open_input_files
 from tests import factories
 from tests.tasks.types.rankings import write_recommendation
 
@@ -56,7 +56,7 @@ def header(text: str) -> str:
 def file(tmp_path, text: str) -> list[InputFile]:
     path = tmp_path / "run.trec"
     path.write_text(text, encoding="utf-8")
-    return open_input(path)
+    return open_input_files(path)
 
 
 @pytest.fixture
@@ -108,7 +108,9 @@ def test_what_the_sender_writes_stands_in_its_place(phase):
 def test_a_header_that_cannot_be_meant_describes_nothing_and_the_run_is_taken(
     phase, tmp_path, text
 ):
-    assert metadata_in_header(file(tmp_path, header(text) + RUN))["description"] == ""
+    assert (
+        read_metadata_in_header(file(tmp_path, header(text) + RUN))["description"] == ""
+    )
     submission = sent(phase, header(text) + RUN)
     assert (submission.description, submission.warnings) == ("", [])
 

@@ -8,12 +8,12 @@ from django.test import RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
-from citeboard.core.middleware import begun_at, parse_start_header
+from citeboard.core.audit import find_history_of_place
+from citeboard.core.middleware import find_request_start_time, parse_start_header
 from citeboard.teams.models import Token
 from scoring.results.board.standings import compute_board
 from tasks.models import Organiser, Phase, Submission
-from tasks.submissions.refusals import PhaseClosed
+from tasks.submissions.refusals import PhaseNotOpen
 from tasks.submissions.uploads import UploadedRunFile
 from tests import factories
 from tests.scoring import boards
@@ -90,7 +90,9 @@ def test_the_site_notes_when_the_first_byte_came(client, monkeypatch):
 def test_the_api_says_by_how_many_seconds_a_run_was_late(client, behind_proxy):
     phase = over()
     team = factories.make_team(season=phase.task.season)
-    _, secret = Token.objects.issue(user=team.memberships.get().user, name="test")
+    _, secret = Token.objects.create_token(
+        user=team.memberships.get().user, name="test"
+    )
     begun = phase.closes + MINUTE
     response = client.post(
         f"/api/v1/phases/{phase.pk}/submissions/",
@@ -125,13 +127,15 @@ def test_a_phase_that_keeps_late_runs_marks_them_and_sets_them_on_no_board(clien
         reverse("submission-accept", args=[run.pk]), {"reason": "The site was away."}
     )
     assert [row.submission for row in compute_board(phase, None).rows] == [run.pk]
-    assert "The site was away." in history_of_place(phase.task.season).first().words
+    assert (
+        "The site was away." in find_history_of_place(phase.task.season).first().words
+    )
 
 
 def test_after_that_too_a_run_is_refused():
     phase = over(late_until=timezone.now() - MINUTE)
     team = factories.make_team(season=phase.task.season)
-    with pytest.raises(PhaseClosed, match="too late"):
+    with pytest.raises(PhaseNotOpen, match="too late"):
         factories.make_submission(phase=phase, team=team)
 
 
@@ -140,7 +144,7 @@ def test_organisers_withdraw_by_token_with_a_reason_and_not_without(client):
     run = factories.make_submission(phase=phase, status="scored")
     organiser = factories.make_user()
     Organiser.objects.create(season=phase.task.season, user=organiser)
-    _, secret = Token.objects.issue(user=organiser, name="test")
+    _, secret = Token.objects.create_token(user=organiser, name="test")
     where, headers = (
         f"/api/v1/submissions/{run.pk}/withdraw/",
         {"Authorization": f"Token {secret}"},
@@ -178,7 +182,7 @@ def test_a_start_in_the_future_or_long_ago_is_the_present(behind_proxy, offset):
     request = RequestFactory().get(
         "/", headers={"X-Request-Start": f"{stated.timestamp():.0f}"}
     )
-    assert begun_at(request, NOW) == NOW
+    assert find_request_start_time(request, NOW) == NOW
 
 
 def test_an_upload_whose_start_is_unknown_counts_from_when_it_is_taken():

@@ -33,8 +33,8 @@ from tests.web.reading import text_of
 SLUG, PACKAGE = "citation-worthiness", "citation_worthiness"
 BLOCK = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
 CACHES = (
-    registry.task_types, registry._load_task_types, cards.card_of_type, baselines.baselines,
-    formatting.display_names_by_key, formatting._label_from_metric_key,
+    registry.task_types, registry._load_task_types, cards.load_card_of_task_type, baselines.baselines,
+    formatting.collect_unambiguous_display_names, formatting._derive_name_from_metric_key,
 )  # fmt: skip
 
 
@@ -68,21 +68,26 @@ def installed(page, files, tmp_path, monkeypatch) -> Path:
     )
     (info / "entry_points.txt").write_text("[{}]\n{}{}\n".format(*point))
     monkeypatch.syspath_prepend(site)
-    for module in (child, pool):
-        real = module.environment
+    for module, name in (
+        (child, "build_scorer_environment"),
+        (pool, "build_process_environment"),
+    ):
+        real = getattr(module, name)
         monkeypatch.setattr(
-            module,
-            "environment",
-            lambda *given, real=real: with_path(real(*given), site),
+            module, name, lambda *given, real=real: with_path(real(*given), site)
         )
-    monkeypatch.setattr(confinement, "CODE_FOLDERS", (*confinement.CODE_FOLDERS, site))
+    monkeypatch.setattr(
+        confinement,
+        "SANDBOX_READABLE_CODE_FOLDERS",
+        (*confinement.SANDBOX_READABLE_CODE_FOLDERS, site),
+    )
     monkeypatch.setattr(
         confinement, "_create_pool", cache(confinement._create_pool.__wrapped__)
     )
     forget()
     yield site / PACKAGE
     if confinement._create_pool.cache_info().currsize:
-        confinement.pool().close()
+        confinement.get_sandbox_pool().close()
     forget()
     for module in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
         del sys.modules[module]
@@ -195,7 +200,7 @@ def test_the_same_folder_is_found_where_the_types_of_the_site_are(
     forget()
     try:
         assert task_type(SLUG).title == "Citation worthiness"
-        assert registry.card_text(SLUG).startswith("# Citation worthiness")
+        assert registry.read_card_text(SLUG).startswith("# Citation worthiness")
     finally:
         forget()
         for name in [
@@ -352,10 +357,12 @@ def test_a_package_that_cannot_be_loaded_or_takes_a_name_is_named(
         "tasks.types.clsumm_1a:TASK_TYPE": "both declare the task type “clsumm-1a”",
     }
     for value, told in points.items():
-        point = metadata.EntryPoint(name="x", value=value, group=registry.ENTRY_POINTS)
+        point = metadata.EntryPoint(
+            name="x", value=value, group=registry.ENTRY_POINT_GROUP
+        )
         monkeypatch.setattr(
             "importlib.metadata.entry_points", lambda group, point=point: [point]
         )
         forget()
-        with pytest.raises(registry.BrokenTaskType, match=re.escape(told)):
+        with pytest.raises(registry.TaskTypeNotLoadable, match=re.escape(told)):
             task_types()

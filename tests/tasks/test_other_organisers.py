@@ -12,10 +12,14 @@ from django.test import Client
 from django.urls import reverse
 
 from citeboard.ops.accounts import delete_account
-from tasks.gold.content import compute_missing_digests
-from tasks.gold.secrecy import ContentKind, embargoes_of, shows_own_scores
+from tasks.gold.content import compute_missing_gold_digests
+from tasks.gold.secrecy import (
+    ContentKind,
+    are_own_scores_visible_to_teams,
+    get_embargoes_of_phase,
+)
 from tasks.models import GoldOverlap, Phase, Season, Submission
-from tasks.seasons.organisers import add_organiser, hand_season_over, remove_organiser
+from tasks.seasons.organisers import add_organiser, hand_over_season, remove_organiser
 from tests import factories
 from tests.api.conftest import API
 from tests.api.sending import check, content, score
@@ -141,7 +145,9 @@ def test_a_right_guess_hides_nothing_of_the_rival_s_own_season(sides):
     factories.make_gold(phase=sides.theirs, citances=guessed(1), topics=["D01-0001"])
     theirs = Phase.objects.get(pk=sides.theirs.pk)
     assert [
-        kind for kind in ContentKind if not embargoes_of(theirs).is_free(kind)
+        kind
+        for kind in ContentKind
+        if not get_embargoes_of_phase(theirs).is_free_of_embargo(kind)
     ] == []
     board = text_of(
         Client().get(
@@ -227,7 +233,7 @@ class TestSwitchingOff:
     def test_runs_to_the_rival_s_phase_use_up_no_try(self, attacked):
         Phase.objects.filter(pk=attacked.own.pk).update(shares_tries=True)
         own = Phase.objects.get(pk=attacked.own.pk)
-        assert list(Phase.objects.on_gold_of(own)) == [own]
+        assert list(Phase.objects.sharing_gold_with(own)) == [own]
 
 
 def test_staff_read_the_whole_comparison_and_the_organiser_none(sides):
@@ -270,7 +276,7 @@ class TestTheSameOrganisers:
         return factories.make_phase(task=task, board="everyone")
 
     def is_free(self, phase: Phase) -> bool:
-        return shows_own_scores(Phase.objects.get(pk=phase.pk))
+        return are_own_scores_visible_to_teams(Phase.objects.get(pk=phase.pk))
 
     def test_what_one_of_their_seasons_hides_no_other_shows(self, hidden, shown):
         assert not self.is_free(shown)
@@ -298,7 +304,7 @@ class TestTheSameOrganisers:
 
     def test_gold_read_anew_binds_whom_it_bound(self, hidden, shown, settings):
         settings.SECRET_KEY = "another key " * 6
-        assert compute_missing_digests() == 2
+        assert compute_missing_gold_digests() == 2
         assert not self.is_free(shown)
 
 
@@ -321,15 +327,15 @@ class TestAGuessThatItsMakerLeavesToOthers:
             citances=[*SECRET, ["D09-0001", "3", ["1"], FACETS[0]]],
             topics=["D01-0001"],
         )
-        return not shows_own_scores(Phase.objects.get(pk=guess.pk))
+        return not are_own_scores_visible_to_teams(Phase.objects.get(pk=guess.pk))
 
     def test_is_not_compared_with_the_gold_of_who_is_given_the_season(
         self, sides, guess
     ):
         [rival] = [row.user for row in guess.task.season.organisers.all()]
         victim = sides.own.task.season.organisers.get().user
-        hand_season_over(season=guess.task.season, to=victim, by=rival)
-        assert shows_own_scores(Phase.objects.get(pk=guess.pk))
+        hand_over_season(season=guess.task.season, to=victim, by=rival)
+        assert are_own_scores_visible_to_teams(Phase.objects.get(pk=guess.pk))
         assert not self.hidden_after_new_gold(sides, guess)
 
     def test_is_not_compared_with_gold_of_staff_once_the_account_is_deleted(
@@ -343,11 +349,11 @@ class TestAGuessThatItsMakerLeavesToOthers:
         self, sides, guess, settings
     ):
         [rival] = [row.user for row in guess.task.season.organisers.all()]
-        hand_season_over(
+        hand_over_season(
             season=guess.task.season,
             to=sides.own.task.season.organisers.get().user,
             by=rival,
         )
         settings.SECRET_KEY = "another key " * 6
-        compute_missing_digests()
+        compute_missing_gold_digests()
         assert not GoldOverlap.objects.filter(binds=True).exists()

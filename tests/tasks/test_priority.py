@@ -10,12 +10,12 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
-from scoring.results.board.gold_changes import board_changes_between_golds
+from citeboard.core.audit import find_history_of_place
+from scoring.results.board.gold_changes import list_board_changes_between_golds
 from scoring.results.board.standings import compute_board
 from tasks.models import Phase, Submission
 from tasks.submissions.run_acts import (
-    ActionNotInRunState,
+    ActionImpossibleInRunState,
     PhaseAlreadyClosed,
     set_priority,
     withdraw_run,
@@ -103,7 +103,7 @@ def test_contrastive_and_failed_runs_have_no_place(phase, team):
     send(phase, team, "c")
     Submission.objects.filter(pk=first.pk).update(status="failed")
     assert on_board(phase) == ["b", "c"]
-    with pytest.raises(ActionNotInRunState, match="has a priority"):
+    with pytest.raises(ActionImpossibleInRunState, match="has a priority"):
         set_priority(
             Submission.objects.get(system="aside"), team.memberships.get().user, place=1
         )
@@ -134,7 +134,7 @@ def test_the_order_is_the_team_s_until_the_close_and_then_the_organisers_with_a_
     set_priority(runs[2], user, place=1)
     assert order(phase) == ["c", "a", "b"]
     assert Phase.objects.get(pk=phase.pk).version == version + 1
-    entry = history_of_place(phase.task.season)[0]
+    entry = find_history_of_place(phase.task.season)[0]
     assert "given another priority run 3 (c)" in entry.words
     Phase.objects.update(closes=timezone.now() - dt.timedelta(minutes=1))
     with pytest.raises(PhaseAlreadyClosed):
@@ -149,7 +149,8 @@ def test_places_and_phases_that_have_none_are_refused(phase, team):
     run = send(phase, team, "a")
     for place in (0, 2):
         with pytest.raises(
-            ActionNotInRunState, match=f"1 run with a priority, and no place {place}"
+            ActionImpossibleInRunState,
+            match=f"1 run with a priority, and no place {place}",
         ):
             set_priority(run, user, place=place)
     for fields, words in (
@@ -161,7 +162,7 @@ def test_places_and_phases_that_have_none_are_refused(phase, team):
     Phase.objects.update(counting="best")
     phase.refresh_from_db()
     run.refresh_from_db()
-    with pytest.raises(ActionNotInRunState, match="no priority"):
+    with pytest.raises(ActionImpossibleInRunState, match="no priority"):
         set_priority(run, user, place=1)
     with pytest.raises(ValidationError, match="no priority"):
         send(phase, team, "b", priority=1)
@@ -185,7 +186,7 @@ def test_what_changed_under_newer_gold_is_told_run_by_run(phase, team):
     for system in "ab":
         send(phase, team, system)
     board = compute_board(phase, None)
-    assert len(board_changes_between_golds(board, board)) == 2
+    assert len(list_board_changes_between_golds(board, board)) == 2
 
 
 def test_a_team_gives_and_changes_priorities_in_the_browser(client, phase, team):

@@ -5,7 +5,7 @@ import signal
 import pytest
 from django_q.cluster import Cluster
 
-from tasks.management.commands.qcluster import EndingCluster
+from tasks.management.commands.qcluster import RepeatedSignalSafeCluster
 
 
 @pytest.fixture
@@ -26,6 +26,6 @@ def test_told_again_while_it_ends_it_goes_on_ending(handlers, monkeypatch):
         ended.append(cluster)
 
     monkeypatch.setattr(Cluster, "stop", stop)
-    cluster = EndingCluster()
+    cluster = RepeatedSignalSafeCluster()
     signal.raise_signal(signal.SIGTERM)
     assert ended == [cluster]

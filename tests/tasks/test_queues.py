@@ -12,22 +12,22 @@ from django_q.brokers import get_broker
 from django_q.models import OrmQ
 from django_q.signing import SignedPackage
 
-from citeboard.core.processes import group_name
+from citeboard.core.processes import build_process_group_name
 from scoring.models import BackgroundJob
 from scoring.worker.background import queue_background_job
-from scoring.worker.scorers import scoring_limits_for
+from scoring.worker.scorers import build_scoring_limits
 from tasks.jobs import engine, leases, queue_choice
 from tasks.jobs.queue_choice import (
     HEAVY_RUN_DURATION,
     MAX_QUEUE_POSITION,
     MAX_SILENCE_SECONDS,
-    START_GRACE_SECONDS,
+    WORKER_START_GRACE_SECONDS,
     WorkerGroupWatchdog,
+    choose_queue_of_task,
+    compute_position_in_queue,
     explain_unserved_queue,
-    living_worker_groups,
-    place_in_queue,
-    queue_of_task,
-    record_group_heartbeat,
+    list_living_worker_groups,
+    record_worker_group_heartbeat,
 )
 from tasks.jobs.sweeper import sweep_jobs
 from tasks.jobs.work import take_jobs
@@ -142,13 +142,13 @@ def test_a_place_after_a_hundred_others_is_not_counted(client):
         run = copied(first, number=number)
         copied(job, submission=run, turn=number)
     last = make_submission(phase=phase, team=many)
-    assert place_in_queue(last) == MAX_QUEUE_POSITION + 1
+    assert compute_position_in_queue(last) == MAX_QUEUE_POSITION + 1
     client.force_login(last.submitted_by)
     assert (
         "At least 100 runs before it."
         in client.get(f"/submissions/{last.pk}/").content.decode()
     )
-    assert place_in_queue(make_submission(phase=phase, team=one)) == 2
+    assert compute_position_in_queue(make_submission(phase=phase, team=one)) == 2
 
 
 def copied(row, **fields):
@@ -165,7 +165,7 @@ def test_fifty_runs_of_a_team_do_not_hold_up_another_ones():
     many, one = (make_team(season=phase.task.season) for _ in range(2))
     runs = [make_submission(phase=phase, team=many) for _ in range(50)]
     late = make_submission(phase=phase, team=one)
-    assert place_in_queue(late) == 2
+    assert compute_position_in_queue(late) == 2
     order = [job.submission_id for job in claimed()]
     assert order.index(late.pk) == 1
     assert [pk for pk in order if pk != late.pk] == [run.pk for run in runs]
@@ -177,7 +177,7 @@ def test_a_seasons_many_teams_do_not_hold_up_another_season():
         make_submission(phase=phase)
     team = make_team(season=other.task.season)
     late = [make_submission(phase=other, team=team) for _ in range(2)]
-    places = [place_in_queue(run) for run in late]
+    places = [compute_position_in_queue(run) for run in late]
     order = [job.submission_id for job in claimed()]
     assert [order.index(run.pk) + 1 for run in late] == places == [2, 4]
 
@@ -194,7 +194,7 @@ def test_the_place_in_the_queue_is_the_order_in_which_runs_are_taken():
         engine.claim_job(runs[3].jobs.get().pk, f"{GROUP}2.2"), lambda: None
     )
     waiting = [run for run in runs if run is not runs[3]]
-    places = {run.pk: place_in_queue(run) for run in waiting}
+    places = {run.pk: compute_position_in_queue(run) for run in waiting}
     assert [places[job.submission_id] for job in claimed()] == list(
         range(1, len(waiting) + 1)
     )
@@ -211,7 +211,7 @@ def test_a_run_that_is_taken_while_its_place_is_counted_has_none(monkeypatch):
         return found
 
     monkeypatch.setattr(queue_choice, "sort_by_fair_share", taken_meanwhile)
-    assert place_in_queue(runs[0]) is None
+    assert compute_position_in_queue(runs[0]) is None
 
 
 def test_runs_that_are_scored_again_come_after_new_ones():
@@ -283,7 +283,7 @@ class TestQueues:
         ],
     )
     def test_without_a_name_the_options_decide(self, task_type, options, queue):
-        assert queue_of_task(make_task(type=task_type, options=options)) == queue
+        assert choose_queue_of_task(make_task(type=task_type, options=options)) == queue
 
     def test_a_group_never_takes_what_it_does_not_serve(self, heavy, settings):
         settings.QUEUES = ["light", "models"]
@@ -304,12 +304,12 @@ class TestQueues:
         now = [1000.0]
         monkeypatch.setattr("tasks.jobs.queue_choice.time.monotonic", lambda: now[0])
         dog = WorkerGroupWatchdog(GROUP, workers=2)
-        now[0] += START_GRACE_SECONDS + settings.LEASE_SECONDS + 1
+        now[0] += WORKER_START_GRACE_SECONDS + settings.LEASE_SECONDS + 1
         assert not dog.is_stuck()
 
     def test_a_run_says_who_would_take_it(self, heavy, client):
         client.force_login(heavy.submission.submitted_by)
-        record_group_heartbeat(GROUP)
+        record_worker_group_heartbeat(GROUP)
         page = client.get(f"/submissions/{heavy.submission_id}/").content.decode()
         assert "in the queue gpu" in page
         WorkerGroup.objects.update(queues=["light"])
@@ -502,7 +502,7 @@ class TestWakes:
     def test_what_nobody_was_told_of_is_found_by_whoever_looks(
         self, queued, monkeypatch
     ):
-        monkeypatch.setattr("tasks.jobs.brokers.POLL_SECONDS", 0)
+        monkeypatch.setattr("tasks.jobs.brokers.DATABASE_POLL_SECONDS", 0)
         OrmQ.objects.all().delete()
         broker = get_broker()
         assert broker.dequeue() is None
@@ -530,9 +530,9 @@ class TestWakes:
     def test_whoever_fetches_gives_a_sign_of_life(self, settings):
         settings.QUEUES = ["gpu", "models"]
         get_broker().dequeue()
-        [group] = living_worker_groups()
+        [group] = list_living_worker_groups()
         assert (group.name, group.queues) == (
-            group_name(os.getpgrp()),
+            build_process_group_name(os.getpgrp()),
             ["gpu", "models"],
         )
 
@@ -541,17 +541,17 @@ class TestGroups:
     def test_it_is_said_why_nothing_is_taken_from_a_queue(self, settings):
         assert explain_unserved_queue("light") == "no worker is running"
         settings.QUEUES = ["light"]
-        record_group_heartbeat(GROUP)
+        record_worker_group_heartbeat(GROUP)
         assert (explain_unserved_queue("light"), explain_unserved_queue("gpu")) == (
             "",
             "no worker serves the queue gpu",
         )
         settings.QUEUES = []
-        record_group_heartbeat("other-0a1b2c3d:1.1:")
+        record_worker_group_heartbeat("other-0a1b2c3d:1.1:")
         assert explain_unserved_queue("gpu") == ""
 
     def test_a_group_that_is_silent_serves_nothing_and_is_forgotten_later(self):
-        record_group_heartbeat(GROUP)
+        record_worker_group_heartbeat(GROUP)
         WorkerGroup.objects.update(
             seen_at=timezone.now() - dt.timedelta(seconds=MAX_SILENCE_SECONDS + 1)
         )
@@ -592,7 +592,7 @@ class TestLimits:
         ],
     )
     def test_a_scoring_has(self, own, seconds, memory_mb):
-        limits = scoring_limits_for(make_task(**own))
+        limits = build_scoring_limits(make_task(**own))
         assert (limits.cpu_seconds, limits.wall_seconds, limits.memory_mb) == (
             seconds,
             2 * seconds,

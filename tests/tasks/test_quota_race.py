@@ -15,9 +15,9 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from citeboard.teams.models import Token
 from tasks.models import Bundle, Job, Submission
 from tasks.submissions.bundles import BundleRefused, submit_bundle
-from tasks.submissions.refusals import QuotaExceeded
+from tasks.submissions.refusals import RunQuotaExceeded
 from tasks.submissions.run_card import RunDetails
-from tasks.submissions.submit import remaining_quota, submit_run
+from tasks.submissions.submit import compute_remaining_quota, submit_run
 from tests.factories import make_phase, make_task, make_team, make_upload, other_run
 
 pytestmark = pytest.mark.both_databases
@@ -70,11 +70,11 @@ def test_twelve_runs_at_once_against_a_limit_of_three_leave_three(entry):
     outcomes = together(RUNNERS, send)
     assert Counter(type(outcome) for outcome in outcomes) == {
         Submission: LIMIT,
-        QuotaExceeded: RUNNERS - LIMIT,
+        RunQuotaExceeded: RUNNERS - LIMIT,
     }, outcomes
     assert sorted(Submission.objects.values_list("number", flat=True)) == [1, 2, 3]
     assert Job.objects.count() == LIMIT
-    refused = [outcome for outcome in outcomes if isinstance(outcome, QuotaExceeded)]
+    refused = [outcome for outcome in outcomes if isinstance(outcome, RunQuotaExceeded)]
     assert {each.left for each in refused} == {0}
     assert len({each.renews_at for each in refused}) == 1
 
@@ -181,7 +181,7 @@ def test_through_http_the_limit_holds_and_the_refused_are_told_what_is_left(
     )  # One account has all places but one, and waits for none here.
     phase, team = entry
     lead = team.memberships.get().user
-    _, token = Token.objects.issue(user=lead, name="race")
+    _, token = Token.objects.create_token(user=lead, name="race")
 
     def post(number):
         file = SimpleUploadedFile("run.jsonl", other_run(number))
@@ -203,7 +203,7 @@ def test_through_http_the_limit_holds_and_the_refused_are_told_what_is_left(
         201: LIMIT,
         429: RUNNERS - LIMIT,
     }, outcomes
-    renews_at = remaining_quota(phase, team).renews_at
+    renews_at = compute_remaining_quota(phase, team).renews_at
     for status, answer in outcomes:
         if status == 429:
             assert answer["left"] == 0

@@ -7,10 +7,10 @@ import pytest
 from django.utils import timezone
 
 from tasks.models import Submission
-from tasks.submissions.refusals import QuotaExceeded
+from tasks.submissions.refusals import RunQuotaExceeded
 from tasks.submissions.submit import (
-    local_day_bounds,
-    remaining_quota,
+    compute_local_day_bounds,
+    compute_remaining_quota,
     require_remaining_try,
 )
 from tests.factories import lasting_day, make_phase, make_submission, make_team
@@ -75,7 +75,10 @@ DAYS = [
 def test_a_day_goes_from_midnight_to_midnight_where_the_phase_is(
     zone, instant, begins, ends
 ):
-    assert local_day_bounds(at(instant), ZoneInfo(zone)) == (at(begins), at(ends))
+    assert compute_local_day_bounds(at(instant), ZoneInfo(zone)) == (
+        at(begins),
+        at(ends),
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,11 +86,11 @@ def test_a_day_goes_from_midnight_to_midnight_where_the_phase_is(
 )
 def test_days_follow_each_other_without_gap_or_overlap(zone):
     instant = at("2026-01-01 00:00")
-    begins, ends = local_day_bounds(instant, ZoneInfo(zone))
+    begins, ends = compute_local_day_bounds(instant, ZoneInfo(zone))
     for _ in range(400):
         assert begins <= instant < ends
         instant = ends
-        begins, following = local_day_bounds(instant, ZoneInfo(zone))
+        begins, following = compute_local_day_bounds(instant, ZoneInfo(zone))
         assert begins == ends
         ends = following
 
@@ -124,7 +127,7 @@ def sent(phase, team, when: str, status: str = "scored", **facts) -> None:
 
 
 def left(phase, team, when: str) -> tuple:
-    now = remaining_quota(phase, team, at(when))
+    now = compute_remaining_quota(phase, team, at(when))
     return now.left_today, now.left_in_total, now.left
 
 
@@ -185,7 +188,7 @@ def test_another_team_and_another_phase_have_runs_of_their_own(phase, team):
 
 
 def test_the_day_s_limit_renews_at_the_next_midnight_of_the_phase(phase, team):
-    assert remaining_quota(phase, team, at("2026-07-01 12:00")).renews_at == at(
+    assert compute_remaining_quota(phase, team, at("2026-07-01 12:00")).renews_at == at(
         "2026-07-01 22:00"
     )
 
@@ -193,7 +196,7 @@ def test_the_day_s_limit_renews_at_the_next_midnight_of_the_phase(phase, team):
 def test_a_used_up_total_renews_never(phase, team):
     for day in range(1, 6):
         sent(phase, team, f"2026-03-0{day} 12:00")
-    now = remaining_quota(phase, team, at("2026-03-20 12:00"))
+    now = compute_remaining_quota(phase, team, at("2026-03-20 12:00"))
     assert (now.left_today, now.left_in_total, now.left, now.renews_at) == (
         2,
         0,
@@ -212,7 +215,7 @@ def test_a_limit_that_was_lowered_below_what_was_sent_leaves_none(phase, team):
 def test_a_phase_without_limits_takes_any_number(db):
     phase = make_phase()
     team = make_team(season=phase.task.season)
-    now = remaining_quota(phase, team)
+    now = compute_remaining_quota(phase, team)
     assert (now.left_today, now.left_in_total, now.left, now.renews_at) == (
         None,
         None,
@@ -225,7 +228,7 @@ def test_a_cancelled_run_gives_its_try_back(db):
     phase = make_phase(runs_per_day=1)
     team = make_team(season=phase.task.season)
     submission = make_submission(phase=phase, team=team)
-    with pytest.raises(QuotaExceeded):
+    with pytest.raises(RunQuotaExceeded):
         make_submission(phase=phase, team=team)
     Submission.objects.filter(pk=submission.pk).update(status="cancelled")
     assert make_submission(phase=phase, team=team).number == 2
@@ -236,7 +239,7 @@ def test_a_refusal_says_in_words_when_the_next_run_may_be_sent(db):
     team = make_team(season=phase.task.season)
     sent(phase, team, "2026-03-01 12:00")
     with pytest.raises(
-        QuotaExceeded, match=r"no run is left .* at 2 Mar 2026, 10:00 UTC"
+        RunQuotaExceeded, match=r"no run is left .* at 2 Mar 2026, 10:00 UTC"
     ):
         require_remaining_try(phase, team, at("2026-03-01 13:00"))
 
@@ -245,5 +248,5 @@ def test_the_day_in_which_tests_count_runs_lasts_for_an_hour_at_any_time(monkeyp
     for hour in range(24):
         now = at(f"2026-03-01 {hour:02d}:59")
         monkeypatch.setattr(timezone, "now", lambda now=now: now)
-        _, ends = local_day_bounds(now, ZoneInfo(lasting_day()))
+        _, ends = compute_local_day_bounds(now, ZoneInfo(lasting_day()))
         assert ends - now > dt.timedelta(hours=1)

@@ -8,9 +8,9 @@ from scoring.models import BoardOrder
 from scoring.results.board import comparison_state
 from scoring.worker.compare_board import compare_board
 from tasks.jobs import brokers, engine
-from tasks.jobs.brokers import RedisWakes
+from tasks.jobs.brokers import RedisWakeupBroker
 from tasks.jobs.engine import WAKEUP_FUNCTION
-from tasks.jobs.queue_choice import living_worker_groups
+from tasks.jobs.queue_choice import list_living_worker_groups
 from tests.factories import make_phase, make_submission, make_task
 from tests.own_redis import own_redis
 
@@ -29,20 +29,22 @@ def server(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch):
-    monkeypatch.setattr(brokers, "POLL_SECONDS", 0)
-    monkeypatch.setattr(RedisWakes, "away_until", -brokers.RECOVERY_SECONDS)
+    monkeypatch.setattr(brokers, "DATABASE_POLL_SECONDS", 0)
+    monkeypatch.setattr(
+        RedisWakeupBroker, "away_until", -brokers.REDIS_RECOVERY_SECONDS
+    )
 
 
 class TestQueues:
     @pytest.fixture(autouse=True)
     def _in_redis(self, db, server, settings):
         settings.REDIS_URL = server.url
-        RedisWakes().connection.flushall()
+        RedisWakeupBroker().connection.flushall()
         for queue in ("light", "models", "gpu"):
-            RedisWakes(list_key=queue).enqueue(f"a wake for {queue}")
+            RedisWakeupBroker(list_key=queue).enqueue(f"a wake for {queue}")
 
     def fetched(self) -> list[str]:
-        group = RedisWakes()
+        group = RedisWakeupBroker()
         found = []
         while wakes := group.dequeue():
             found += [wake.decode() for _, wake in wakes]
@@ -61,18 +63,18 @@ class TestQueues:
             "a wake for light",
             "a wake for models",
         ]
-        RedisWakes(list_key="of-a-task").enqueue("a wake")
+        RedisWakeupBroker(list_key="of-a-task").enqueue("a wake")
         assert self.fetched() == ["a wake"]
 
     def test_one_that_is_fetched_is_nobody_elses(self, settings):
         settings.QUEUES = ["gpu"]
-        assert RedisWakes().dequeue() is not None
-        assert RedisWakes().dequeue() is None
+        assert RedisWakeupBroker().dequeue() is not None
+        assert RedisWakeupBroker().dequeue() is None
 
     def test_whoever_fetches_gives_a_sign_of_life(self, settings):
         settings.QUEUES = ["gpu"]
-        RedisWakes().dequeue()
-        assert [group.queues for group in living_worker_groups()] == [["gpu"]]
+        RedisWakeupBroker().dequeue()
+        assert [group.queues for group in list_living_worker_groups()] == [["gpu"]]
 
 
 @pytest.mark.django_db
@@ -84,36 +86,36 @@ class TestAway:
     def test_a_group_wakes_itself_for_what_it_may_take(self, settings):
         make_submission(phase=make_phase(task=make_task(queue="gpu")))
         settings.QUEUES = ["light"]
-        assert RedisWakes().dequeue() is None
+        assert RedisWakeupBroker().dequeue() is None
         settings.QUEUES = ["gpu"]
-        [(_, wake)] = RedisWakes().dequeue()
+        [(_, wake)] = RedisWakeupBroker().dequeue()
         assert SignedPackage.loads(wake)["func"] == WAKEUP_FUNCTION
 
     def test_it_compares_a_board_that_was_asked_for_where_no_run_waits(self, settings):
         phase = make_phase()
         run = make_submission(phase=phase)
-        assert comparison_state.queue_comparison(phase.pk, "corrected")
+        assert comparison_state.queue_board_comparison(phase.pk, "corrected")
         run.jobs.update(state="cancelled")
         order = BoardOrder.objects.get()
-        assert said_of(RedisWakes().dequeue()) == (WAKEUP_FUNCTION, ())
+        assert said_of(RedisWakeupBroker().dequeue()) == (WAKEUP_FUNCTION, ())
         compare_board()
-        assert RedisWakes().dequeue() is None
+        assert RedisWakeupBroker().dequeue() is None
         for row in (order, phase):
             row.refresh_from_db()
         assert order.version == phase.version
 
     @pytest.mark.parametrize("queues", [["gpu"], ["light"]])
     def test_boards_are_left_to_groups_of_the_light_queue(self, settings, queues):
-        comparison_state.queue_comparison(make_phase().pk, "corrected")
+        comparison_state.queue_board_comparison(make_phase().pk, "corrected")
         settings.QUEUES = queues
-        assert (RedisWakes().dequeue() is not None) == (queues == ["light"])
+        assert (RedisWakeupBroker().dequeue() is not None) == (queues == ["light"])
 
     def test_a_board_that_another_worker_holds_wakes_nobody(self):
         phase = make_phase()
-        comparison_state.queue_comparison(phase.pk, "corrected")
+        comparison_state.queue_board_comparison(phase.pk, "corrected")
         assert engine.claim_job(BoardOrder.objects.get().job_id, "a-host:1:2")
-        comparison_state.queue_comparison(phase.pk, "corrected")
-        assert RedisWakes().dequeue() is None
+        comparison_state.queue_board_comparison(phase.pk, "corrected")
+        assert RedisWakeupBroker().dequeue() is None
 
     def test_redis_is_left_alone_for_a_while_by_all_of_a_process(self, monkeypatch):
         asked = []
@@ -122,17 +124,17 @@ class TestAway:
             asked.append(1)
             raise RedisError("no answer")
 
-        monkeypatch.setattr(RedisWakes, "_fetched", refuse)
+        monkeypatch.setattr(RedisWakeupBroker, "_pop_wakeup_from_lists", refuse)
         monkeypatch.setattr("redis.client.Pipeline.execute", refuse)
         now = [1000.0]
         monkeypatch.setattr(brokers.time, "monotonic", lambda: now[0])
-        group = RedisWakes()
+        group = RedisWakeupBroker()
         for _ in range(3):
             group.dequeue()
-            assert RedisWakes(list_key="light").enqueue("a wake") == 0
+            assert RedisWakeupBroker(list_key="light").enqueue("a wake") == 0
         assert len(asked) == 1
         now[0] += brokers.REDIS_PAUSE_SECONDS
-        RedisWakes(list_key="light").enqueue("a wake")
+        RedisWakeupBroker(list_key="light").enqueue("a wake")
         group.dequeue()
         assert len(asked) == 2
 
@@ -142,12 +144,12 @@ class TestAway:
         make_submission()
         now = [1000.0]
         monkeypatch.setattr(brokers.time, "monotonic", lambda: now[0])
-        monkeypatch.setattr(RedisWakes, "_fetched", lambda _: None)
-        monkeypatch.setattr(RedisWakes, "away_until", now[0] - 1)
-        assert RedisWakes().dequeue() is not None
-        now[0] += brokers.RECOVERY_SECONDS
-        assert RedisWakes().dequeue() is None
+        monkeypatch.setattr(RedisWakeupBroker, "_pop_wakeup_from_lists", lambda _: None)
+        monkeypatch.setattr(RedisWakeupBroker, "away_until", now[0] - 1)
+        assert RedisWakeupBroker().dequeue() is not None
+        now[0] += brokers.REDIS_RECOVERY_SECONDS
+        assert RedisWakeupBroker().dequeue() is None
 
     def test_a_wake_is_lost_and_its_sender_not_stopped(self):
-        assert RedisWakes(list_key="light").enqueue("a wake") == 0
-        assert not RedisWakes().ping()
+        assert RedisWakeupBroker(list_key="light").enqueue("a wake") == 0
+        assert not RedisWakeupBroker().ping()

@@ -6,16 +6,16 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
-from scoring.client.arguments import CARD as CLIENT_CARD
+from scoring.client.arguments import RUN_CARD_FIELD_NAMES as CLIENT_CARD
 from tasks.models import Submission, TeamFigure
 from tasks.models.run_cards import (
-    CARD_FIELDS,
     REQUIRABLE_FIELD_LABELS,
-    training_datasets_of,
-    warning_labels_of_card,
-    without_identifying_fields,
+    RUN_CARD_FIELDS,
+    list_training_datasets_of_card,
+    list_warning_labels_of_card,
+    remove_identifying_card_fields,
 )
-from tasks.submissions.refusals import CardIncomplete
+from tasks.submissions.refusals import RunCardIncomplete
 from tasks.submissions.run_acts import describe_run
 from tasks.submissions.run_card import COST_MEASURES, validate_card
 from tasks.submissions.submit import submit_run
@@ -192,7 +192,7 @@ def test_a_run_that_lacks_what_the_phase_requires_is_refused_by_name_and_costs_n
     phase = factories.make_phase(
         card_required=["method", "code", "training_data", "costs"]
     )
-    with pytest.raises(CardIncomplete) as refused:
+    with pytest.raises(RunCardIncomplete) as refused:
         sent(phase, card={"code": "https://example.org/x"})
     assert refused.value.missing == ["method", "training_data", "costs"]
     assert str(refused.value) == (
@@ -208,7 +208,7 @@ def test_a_dry_run_names_each_field_that_the_phase_requires_and_nobody_fills(cli
     phase = factories.make_phase(card_required=["method", "code", "costs"])
     user = factories.make_user()
     factories.make_team(season=phase.task.season, lead=user)
-    _, secret = Token.objects.issue(user=user, name="test")
+    _, secret = Token.objects.create_token(user=user, name="test")
 
     def warnings(**fields) -> list[str]:
         files = {"run": SimpleUploadedFile("run.jsonl", factories.run_bytes())}
@@ -265,8 +265,8 @@ def test_data_sets_trained_on_are_names_each_once_and_no_prose():
     assert validate_card({"trained_on": "None"}) == {"trained_on": "none"}
     assert validate_card({"trained_on": " , "}) == {}
     assert (
-        training_datasets_of({"trained_on": "lu, xing"}),
-        training_datasets_of({"trained_on": "none"}),
+        list_training_datasets_of_card({"trained_on": "lu, xing"}),
+        list_training_datasets_of_card({"trained_on": "none"}),
     ) == (
         ("lu", "xing"),
         (),
@@ -304,14 +304,14 @@ def test_a_team_changes_its_card_and_the_history_says_so_but_cannot_take_back_wh
 
 def test_marks_and_what_could_name_a_team():
     card = {**FILLED, "trained_on_test_year": "yes", "human_in_the_loop": "yes"}
-    assert [words for _, words in warning_labels_of_card(card)] == [
+    assert [words for _, words in list_warning_labels_of_card(card)] == [
         "trained on the test year", "closed model", "human in the loop",
     ]  # fmt: skip
-    assert set(without_identifying_fields(card)) == {
+    assert set(remove_identifying_card_fields(card)) == {
         "trained_on_test_year", "knowledge_cutoff", "model", "human_in_the_loop",
     }  # fmt: skip
 
 
 def test_the_command_line_knows_the_fields_of_the_card_and_the_costs():
-    assert (*CARD_FIELDS, *(cost.name for cost in COST_MEASURES)) == CLIENT_CARD
-    assert set(CARD_FIELDS) < set(REQUIRABLE_FIELD_LABELS)
+    assert (*RUN_CARD_FIELDS, *(cost.name for cost in COST_MEASURES)) == CLIENT_CARD
+    assert set(RUN_CARD_FIELDS) < set(REQUIRABLE_FIELD_LABELS)

@@ -9,10 +9,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task
-from tasks.registration.entries import current_terms, publish_terms
-from tasks.seasons.file.entries import phase_prefix
+from tasks.registration.entries import get_newest_terms, publish_terms
+from tasks.seasons.file.entries import make_phase_key_prefix
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.phase_acts import close_now, reveal_now
 from tasks.seasons.presets import clone_season
@@ -185,7 +185,7 @@ def test_a_clone_has_the_structure_and_nobody(folder):
     assert not task.gold.exists()
     assert not Submission.objects.filter(phase__task=task).exists()
     assert not SeasonFile.objects.filter(season=made).exists()
-    assert history_of_place(season)[0].words == f"cloned {season} as Next year"
+    assert find_history_of_place(season)[0].words == f"cloned {season} as Next year"
 
 
 def test_a_board_that_was_frozen_is_not_in_the_next_year(folder):
@@ -225,7 +225,7 @@ def test_a_clone_begins_as_the_season_began_and_not_as_it_ended(folder):
     phase.refresh_from_db()
     close_now(phase=phase, by=organiser)
     reveal_now(phase=phase, by=organiser)
-    key = phase_prefix(phase.task.slug, "final")
+    key = make_phase_key_prefix(phase.task.slug, "final")
     change_settings(
         season=season,
         values={f"{key}.gold_public": True, f"{key}.own_scores": "scores"},
@@ -302,7 +302,7 @@ def test_the_rules_for_teams_and_the_terms_go_along(tmp_path):
         "ada@example.org\n@uni.example",
         3,
     )
-    assert current_terms(season).text == "For research.\n\nAlone."
+    assert get_newest_terms(season).text == "For research.\n\nAlone."
     export("small", tmp_path / "first")
     assert load(tmp_path / "first") == ["season small: nothing to change"]
     forget()
@@ -346,4 +346,4 @@ def test_a_clone_takes_rules_and_terms_along_and_nobody_s_address(tmp_path):
     )
     assert (made.entry_list, made.max_team_size) == ("", 3)
     assert f"{made.members_until:%Y-%m-%d}" == "2027-04-30"
-    assert current_terms(made).text == "For research.\n\nAlone."
+    assert get_newest_terms(made).text == "For research.\n\nAlone."

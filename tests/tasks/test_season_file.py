@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tasks.models import Phase, Season
-from tasks.seasons.file.entries import _no_further_judge_error
+from tasks.seasons.file.entries import _describe_invalid_judge
 from tasks.types import task_type
-from tasks.types.toml_lines import KeyLines
+from tasks.types.toml_lines import TomlKeyLines
 from tests.tasks.seasons import edit, load, refusals, write_season
 from tests.tasks.types.corpus import write_topic
 
@@ -378,7 +378,7 @@ def test_lines_are_found_whatever_stands_between_them():
         "[[tasks.phases]]\nopens = 2020-01-01T00:00:00Z\n[[tasks]]\n[tasks.options]\nk = 'v'\n"
     )
     tomllib.loads(text)
-    lines = KeyLines(text)
+    lines = TomlKeyLines(text)
     expected = {
         ("title",): 2,
         ("list",): 6,
@@ -416,7 +416,7 @@ def test_the_line_of_a_key_does_not_depend_on_the_values_before_it(values):
         tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return  # A control character that TOML does not allow.
-    lines = KeyLines(text)
+    lines = TomlKeyLines(text)
     assert {path: lines.line(path) for path in expected} == expected
 
 
@@ -431,7 +431,7 @@ def test_a_view_that_no_judge_can_decide_is_refused_with_the_kinds_of_the_task(
     view, expected
 ):
     options = {"assignments": "store:nuggets-a", "supports": "store:support-a"}
-    message, wanted = _no_further_judge_error(
+    message, wanted = _describe_invalid_judge(
         view, 1, task_type("cited-reports"), options
     )
     assert message == f"no further judge can decide “{view}”"

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 
 from scoring.__main__ import main
-from scoring.metrics.discourse import Tagger
+from scoring.metrics.discourse import SentenceTagger
 from scoring.models import Score
 from scoring.worker.baseline_runs import request_baselines
 from scoring.worker.score import score
@@ -20,7 +20,7 @@ from tasks.models import (
     Submission,
     Task,
 )
-from tasks.seasons.file.licences import checked_licence
+from tasks.seasons.file.licences import validate_licence
 from tests.factories import (
     make_phase,
     make_submission,
@@ -485,7 +485,7 @@ def test_the_sites_own_tagger_is_a_column_that_names_its_digest(tmp_path, settin
         one.metric: one.signature
         for one in Score.objects.filter(evaluation__rules="corrected")
     }
-    assert Tagger.load(folder).digest[:12] in signatures["kl_intent"]
+    assert SentenceTagger.load(folder).digest[:12] in signatures["kl_intent"]
     assert {"kl_intent", "kl_intent_supplied", "kl_corwa_supplied"} <= signatures.keys()
     assert "kl_corwa" not in signatures
 
@@ -501,7 +501,7 @@ def test_the_sites_own_tagger_is_a_column_that_names_its_digest(tmp_path, settin
     ],
 )
 def test_a_licence_is_kept_as_spdx_writes_it_or_in_its_words(written, kept):
-    assert checked_licence(written) == kept
+    assert validate_licence(written) == kept
 
 
 @pytest.mark.parametrize(

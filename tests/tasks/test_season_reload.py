@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError
 from django.urls import reverse
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.teams.models import User
 from tasks.gold.gold_files import load_gold
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile
@@ -52,7 +52,7 @@ def test_an_extension_that_was_given_in_the_site_is_not_revoked_by_a_reload(
     before = (
         list(Season.objects.values()),
         list(Phase.objects.values()),
-        history_of_place(Season.objects.get()).count(),
+        find_history_of_place(Season.objects.get()).count(),
     )
     says = "the file says 2090-01-01T00:00:00Z, which said 2090-01-01T00:00:00Z before"
     assert conflicts(folder) == [
@@ -61,7 +61,7 @@ def test_an_extension_that_was_given_in_the_site_is_not_revoked_by_a_reload(
     after = (
         list(Season.objects.values()),
         list(Phase.objects.values()),
-        history_of_place(Season.objects.get()).count(),
+        find_history_of_place(Season.objects.get()).count(),
     )
     assert after == before
 
@@ -256,7 +256,7 @@ def test_a_key_that_the_file_does_not_have_is_refused(folder):
 def test_a_load_stands_in_the_history_with_what_it_changed(folder, organiser):
     extend(organiser)
     load(folder, apply=["all"])
-    entry = history_of_place(Season.objects.get())[0]
+    entry = find_history_of_place(Season.objects.get())[0]
     assert (entry.action, entry.actor_name) == ("season-loaded", "The site's operator")
     assert entry.changes == [
         {

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.urls import reverse
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.teams.models import Token
 from tasks.models import Gold, Organiser, Phase, Season, Submission, Task
 from tasks.seasons.file.sent import open_season_zip
@@ -140,9 +140,9 @@ def test_gold_goes_out_to_who_types_the_password_and_the_history_has_it(client, 
     assert "hidden answers" in text_of(client.get(where))
     wrong = client.post(where, {"password": "another"})
     assert "This is not your password." in text_of(wrong)
-    assert not history_of_place(season).filter(action="season-exported").exists()
+    assert not find_history_of_place(season).filter(action="season-exported").exists()
     given_out(client, with_gold=True)
-    [entry] = history_of_place(season).filter(action="season-exported")
+    [entry] = find_history_of_place(season).filter(action="season-exported")
     assert (entry.actor_name, entry.words) == (
         "Ada",
         "took the season with its gold, as season.zip",
@@ -155,7 +155,7 @@ def test_a_program_and_the_command_load_the_zip_too(client, ada, season, tmp_pat
     path.write_bytes(content)
     call_command("load_season", str(path), stdout=(told := io.StringIO()))
     assert told.getvalue().startswith("season small: nothing to change")
-    _, secret = Token.objects.issue(user=ada, name="test", scope="write")
+    _, secret = Token.objects.create_token(user=ada, name="test", scope="write")
     by = {"Authorization": f"Token {secret}"}
     file = SimpleUploadedFile("season.zip", content)
     where = f"{API}/seasons/small/file/"

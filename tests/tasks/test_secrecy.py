@@ -9,15 +9,15 @@ from django.conf import settings
 from django.utils import timezone
 
 from citeboard.core.confinement import UploadUnreadable, read_upload
-from citeboard.core.instants import ENDLESS_TIME
-from tasks.gold.content import compute_missing_digests
+from citeboard.core.instants import ENDLESS_PHASE_END
+from tasks.gold.content import compute_missing_gold_digests
 from tasks.gold.early import EmbargoBreach, confirm_disclosure
 from tasks.gold.gold_files import load_gold
 from tasks.gold.secrecy import (
     NEVER_ENDING_EMBARGO,
     ContentKind,
-    embargoes_of,
-    shows_own_scores,
+    are_own_scores_visible_to_teams,
+    get_embargoes_of_phase,
 )
 from tasks.models import Gold, GoldContent, GoldOverlap, Phase, Season
 from tasks.seasons.presets import PRESETS_BY_SLUG, create_season_from_preset
@@ -53,7 +53,7 @@ TABLE = {
 
 def free_from(phase: Phase) -> dict[ContentKind, dt.datetime | None]:
     return {
-        kind: embargoes_of(Phase.objects.get(pk=phase.pk)).free_from(kind)
+        kind: get_embargoes_of_phase(Phase.objects.get(pk=phase.pk)).free_from(kind)
         for kind in ContentKind
     }
 
@@ -120,7 +120,7 @@ def test_nothing_of_the_demo_is_kept_back_but_what_its_evaluations_ask():
             facts = {name: phase[name] for name in names if name in phase}
             zone = {
                 "opens": phase["opens"],
-                "closes": phase.get("closes", ENDLESS_TIME),
+                "closes": phase.get("closes", ENDLESS_PHASE_END),
             }
             moments = {
                 name: at if at.tzinfo else at.replace(tzinfo=dt.UTC)
@@ -163,7 +163,7 @@ class TestContentInSeveralPlaces:
         overlap = GoldOverlap.objects.get(gold__task=practice.task)
         assert (overlap.same, overlap.held, overlap.alike) == (2, 2, 0)
         assert free_from(practice)[ContentKind.OTHERS] == hidden.closes
-        assert not shows_own_scores(Phase.objects.get(pk=practice.pk))
+        assert not are_own_scores_visible_to_teams(Phase.objects.get(pk=practice.pk))
         Phase.objects.filter(pk=hidden.pk).update(closes=timezone.now() - HOUR)
         assert free_from(practice)[ContentKind.OTHERS] is None
 
@@ -229,7 +229,10 @@ class TestContentInSeveralPlaces:
         GoldContent.objects.all().delete()
         GoldOverlap.objects.all().delete()
         assert free_from(practice)[ContentKind.OTHERS] is None
-        assert (compute_missing_digests(), compute_missing_digests()) == (2, 0)
+        assert (compute_missing_gold_digests(), compute_missing_gold_digests()) == (
+            2,
+            0,
+        )
         assert free_from(practice)[ContentKind.OTHERS] == hidden.closes
 
     def test_gold_whose_first_reading_exceeds_a_limit_is_read_again(
@@ -245,7 +248,7 @@ class TestContentInSeveralPlaces:
             return read_upload(*values, **options)
 
         monkeypatch.setattr("tasks.gold.content.read_upload", read_when_quiet)
-        assert compute_missing_digests() == 1
+        assert compute_missing_gold_digests() == 1
         assert bytes(GoldContent.objects.get().digests) == before
 
     def test_a_busy_machine_has_ten_times_the_computing_time_to_read_gold(
@@ -259,7 +262,7 @@ class TestContentInSeveralPlaces:
             return read_upload(*values, limits=limits, **options)
 
         monkeypatch.setattr("tasks.gold.content.read_upload", read_within)
-        assert compute_missing_digests() == 1
+        assert compute_missing_gold_digests() == 1
         assert given == [10]
 
     def test_digests_that_the_database_keeps_follow_from_a_key_that_it_has_not(
@@ -267,7 +270,7 @@ class TestContentInSeveralPlaces:
     ):
         before = bytes(GoldContent.objects.get().digests)
         settings.SECRET_KEY = "another key " * 6
-        assert compute_missing_digests() == 1
+        assert compute_missing_gold_digests() == 1
         assert bytes(GoldContent.objects.get().digests) != before
 
     def test_while_gold_is_read_anew_under_another_key_what_was_known_of_it_holds(
@@ -276,15 +279,18 @@ class TestContentInSeveralPlaces:
         practice = self.elsewhere()
         settings.SECRET_KEY = "another key " * 6
         for _ in range(2):
-            assert compute_missing_digests(most=1) == 1
+            assert compute_missing_gold_digests(most=1) == 1
             assert free_from(practice)[ContentKind.OTHERS] == hidden.closes
 
     def test_the_largest_smallest_class_holds_wherever_the_content_is(self, hidden):
         practice = self.elsewhere()
-        assert embargoes_of(practice).min_class_size == 1
+        assert get_embargoes_of_phase(practice).min_class_size == 1
         hidden.task.min_class_size = 9
         hidden.task.save()
-        assert embargoes_of(Phase.objects.get(pk=practice.pk)).min_class_size == 9
+        assert (
+            get_embargoes_of_phase(Phase.objects.get(pk=practice.pk)).min_class_size
+            == 9
+        )
 
     def test_inputs_are_released_when_the_last_split_that_holds_them_releases_them(
         self, hidden

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.offline.receipts import canonical
+from scoring.offline.receipts import encode_canonical_json
 from scoring.receipts.log import read_openings
 from tasks.gold.gold_files import (
     load_gold,
@@ -26,8 +26,8 @@ from tasks.models import Gold, Phase
 from tasks.models.declarations import store_declaration
 from tasks.seasons.file.export import export_season
 from tasks.types import task_type
-from tasks.types.digests import salted_digest
-from tasks.types.files import READING_VERSION, open_inputs
+from tasks.types.digests import compute_salted_digest
+from tasks.types.files import CURRENT_PARSING_RULES_VERSION, open_files_of_all_inputs
 from tests.api.conftest import API
 from tests.api.sending import score
 from tests.factories import (
@@ -71,9 +71,12 @@ def read_phase(phase: Phase) -> dict:
 def test_gold_is_named_by_an_hmac_of_its_digest(hidden):
     gold = Gold.objects.get()
     assert len(gold.nonce) == 64
-    assert gold.digest == salted_digest(gold.plain_digest, gold.nonce)
+    assert gold.digest == compute_salted_digest(gold.plain_digest, gold.nonce)
     assert gold.digest not in gold.digests.values()
-    assert (gold.digest_rule, gold.reading_version) == (2, READING_VERSION)
+    assert (gold.digest_rule, gold.reading_version) == (
+        2,
+        CURRENT_PARSING_RULES_VERSION,
+    )
 
 
 def test_a_visitor_reads_neither_the_plain_digest_nor_the_nonce_before_the_release(
@@ -102,7 +105,7 @@ def test_the_release_of_the_gold_opens_its_key(hidden):
     read = read_phase(phase)
     assert (read["gold"]["rows"], gold.rows is None) == (gold.rows, False)
     told = read["commitments"]
-    assert salted_digest(gold.plain_digest, told["gold_nonce"]) == told["gold"]
+    assert compute_salted_digest(gold.plain_digest, told["gold_nonce"]) == told["gold"]
     season, task = phase.task.season.slug, phase.task.slug
     address = reverse("gold", args=[season, task, phase.slug, gold.number])
     response = Client().get(address)
@@ -125,7 +128,7 @@ def test_scores_receipts_and_columns_have_the_key_and_nothing_else_of_the_gold(h
         assert f"|gold:{gold.digest[:12]}|" in row.column
     opened = read_openings(evaluation.receipts.get())
     assert json.loads(opened["gold"]["text"])["sha256"] == gold.digest
-    assert gold.plain_digest not in canonical(opened)
+    assert gold.plain_digest not in encode_canonical_json(opened)
 
 
 def test_a_team_reads_the_key_beside_its_scores(hidden):
@@ -217,7 +220,10 @@ def test_the_organisers_alone_read_the_plain_digest_and_the_nonce(hidden):
     [version] = client.get(address).json()["results"]
     assert version["plain_sha256"] == gold.plain_digest
     assert (version["nonce"], version["sha256"]) == (gold.nonce, gold.digest)
-    assert (version["digest_rule"], version["reading_version"]) == (2, READING_VERSION)
+    assert (version["digest_rule"], version["reading_version"]) == (
+        2,
+        CURRENT_PARSING_RULES_VERSION,
+    )
     client.force_login(make_user())
     assert client.get(address).status_code == 404
 
@@ -236,7 +242,10 @@ def pooled() -> Phase:
 def load(phase: Phase, folder: Path) -> tuple[Gold, bool]:
     task = phase.task
     prepared = prepare_gold(
-        task.task_type, open_inputs([folder / "gold"]), task.options, folder
+        task.task_type,
+        open_files_of_all_inputs([folder / "gold"]),
+        task.options,
+        folder,
     )
     return record_gold_version(
         task=task,

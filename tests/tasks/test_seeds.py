@@ -7,13 +7,13 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from tasks.models import Phase, Submission, Task
 from tasks.submissions import bundles
-from tasks.submissions.looks import check_lookalike_name
-from tasks.submissions.run_acts import ActionNotInRunState, PhaseAlreadyClosed
+from tasks.submissions.looks import refuse_lookalike_system_name
+from tasks.submissions.run_acts import ActionImpossibleInRunState, PhaseAlreadyClosed
 from tasks.submissions.run_card import RunDetails
-from tasks.submissions.seeds import declare_seed
+from tasks.submissions.seeds import declare_run_as_seed
 from tests import factories
 from tests.scoring import boards
 
@@ -34,7 +34,7 @@ def declare(run: Submission, name: str) -> Submission:
     run = Submission.objects.select_related("phase__task__season", "team").get(
         pk=run.pk
     )
-    return declare_seed(run, run.team.memberships.get().user, seeds_of=name)
+    return declare_run_as_seed(run, run.team.memberships.get().user, seeds_of=name)
 
 
 def change(phase: Phase, **fields) -> None:
@@ -45,7 +45,7 @@ def test_a_declared_seed_renews_the_board_and_leaves_an_entry(run, phase):
     before = Phase.objects.get(pk=phase.pk).version
     assert declare(run, " Owl\t7 ").seeds_of == "Owl 7"
     assert Phase.objects.get(pk=phase.pk).version > before
-    [entry] = history_of_place(phase.task.season)
+    [entry] = find_history_of_place(phase.task.season)
     assert entry.action == "run-declared a seed"
     assert declare(run, "").seeds_of == ""
 
@@ -82,13 +82,13 @@ def test_a_task_that_refuses_seeds_while_a_file_for_several_tasks_is_read_gets_n
     phase = factories.make_phase()
     other = factories.make_phase(task=factories.make_task(season=phase.task.season))
     team = factories.make_team(season=phase.task.season)
-    lock = bundles.lock_entry
+    lock = bundles.lock_approved_entry
 
     def setting_changed(entered, by):
         Task.objects.filter(pk=other.task_id).update(seeds="refused")
         lock(entered, by)
 
-    monkeypatch.setattr(bundles, "lock_entry", setting_changed)
+    monkeypatch.setattr(bundles, "lock_approved_entry", setting_changed)
     details = RunDetails(
         system="A", description="", kind=Submission.Kind.PRIMARY, seeds_of="Owl"
     )
@@ -110,7 +110,7 @@ def test_seeds_are_declared_only_while_the_phase_is_open_and_its_board_moves(
 ):
     now = timezone.now()
     change(phase, frozen_from=now - dt.timedelta(hours=1))
-    with pytest.raises(ActionNotInRunState, match="frozen"):
+    with pytest.raises(ActionImpossibleInRunState, match="frozen"):
         declare(run, "Owl")
     change(phase, frozen_from=None, closes=now)
     with pytest.raises(PhaseAlreadyClosed):
@@ -121,7 +121,7 @@ def test_a_name_of_a_system_is_short_and_a_withdrawn_run_has_none(run):
     with pytest.raises(ValidationError, match="81 characters"):
         declare(run, 81 * "x")
     Submission.objects.filter(pk=run.pk).update(status="withdrawn")
-    with pytest.raises(ActionNotInRunState, match="scored"):
+    with pytest.raises(ActionImpossibleInRunState, match="scored"):
         declare(run, "Owl")
 
 
@@ -145,4 +145,4 @@ def test_a_name_that_looks_like_the_system_of_other_seeds_is_refused(run, phase)
     with pytest.raises(ValidationError, match="in other letters"):
         declare(other, "\u041ewl")
     with pytest.raises(ValidationError, match="in other letters"):
-        check_lookalike_name(phase.task.season, other.team, "\u041ewl")
+        refuse_lookalike_system_name(phase.task.season, other.team, "\u041ewl")

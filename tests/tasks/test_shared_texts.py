@@ -6,7 +6,10 @@ import pytest
 from django.urls import reverse
 
 from tasks.delivery.notifications.wording import write_notification_text
-from tasks.gold.publishing import MIN_SHARED_INSTANCES, compare_new_publications
+from tasks.gold.publishing import (
+    MIN_SHARED_INSTANCES_TO_NOTIFY,
+    compare_new_publications,
+)
 from tasks.models import Gold, GoldPublication, Notification, Phase, Season
 from tasks.seasons.organisers import add_organiser
 from tests import factories
@@ -19,7 +22,7 @@ pytestmark = pytest.mark.django_db
 SENTENCE = "shares texts with a season of another organiser; staff can say more"
 TEXTS = [
     [f"D05-{number:04}", "3", ["1"], "Method_Citation"]
-    for number in range(MIN_SHARED_INSTANCES + 4)
+    for number in range(MIN_SHARED_INSTANCES_TO_NOTIFY + 4)
 ]
 OTHERWISE = [[*one[:2], ["4"], "Aim_Citation"] for one in TEXTS]
 
@@ -83,7 +86,8 @@ def test_the_sentence_is_the_same_whatever_the_texts_are_answered(second, citanc
 
 
 @pytest.mark.parametrize(
-    ("shared", "messages"), [(MIN_SHARED_INSTANCES - 1, 0), (MIN_SHARED_INSTANCES, 1)]
+    ("shared", "messages"),
+    [(MIN_SHARED_INSTANCES_TO_NOTIFY - 1, 0), (MIN_SHARED_INSTANCES_TO_NOTIFY, 1)],
 )
 def test_fewer_than_twenty_texts_are_not_told_of(second, shared, messages):
     own = [[f"X05-{number:04}", "3", ["1"], "Method_Citation"] for number in range(40)]

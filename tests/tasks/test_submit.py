@@ -10,16 +10,16 @@ from django.utils import timezone
 
 from citeboard.core import storage
 from tasks.models import Gold, Job, Registration, Submission
-from tasks.registration.entries import lock_entry
+from tasks.registration.entries import lock_approved_entry
 from tasks.submissions.refusals import (
-    NotRegistered,
-    PhaseClosed,
-    QuotaExceeded,
-    RunNotAccepted,
+    PhaseNotOpen,
+    RunQuotaExceeded,
+    RunRefused,
     RunRejected,
-    RunUnusable,
+    RunUploadUnusable,
+    TeamNotRegistered,
 )
-from tasks.submissions.run_card import RunFindings
+from tasks.submissions.run_card import RunCheckResult
 from tasks.submissions.submit import check_run, submit_baseline, submit_run
 from tests.factories import (
     answers,
@@ -62,9 +62,9 @@ def submit(phase, team, content=None, filename="run.jsonl", **given):
 
 def stored_files(folder: str = ".") -> set[str]:
     """Every run in the storage."""
-    if not storage.runs.exists(folder):
+    if not storage.run_file_storage.exists(folder):
         return set()
-    folders, files = storage.runs.listdir(folder)
+    folders, files = storage.run_file_storage.listdir(folder)
     inside = (stored_files(f"{folder}/{name}") for name in folders)
     return {f"{folder}/{name}" for name in files}.union(*inside)
 
@@ -89,7 +89,7 @@ def test_a_run_is_stored_numbered_and_queued_under_every_rule_set(phase, team):
     assert (submission.system, submission.description) == ("A system", "Words.")
     assert (submission.filename, submission.size) == ("run.jsonl", len(other_run(1)))
     assert submission.submitted_by == user
-    with storage.runs.open(submission.file) as stored:
+    with storage.run_file_storage.open(submission.file) as stored:
         assert stored.read() == other_run(1)
     jobs = submission.jobs.order_by("pk")
     assert [(job.rules, job.sets_status, job.state) for job in jobs] == [
@@ -171,7 +171,7 @@ def test_a_phase_that_is_not_open_takes_no_run(team, phase, opens, closes):
         now + dt.timedelta(days=closes),
     )
     phase.save()
-    with pytest.raises(PhaseClosed) as refused:
+    with pytest.raises(PhaseNotOpen) as refused:
         submit(phase, team)
     assert (refused.value.opens, refused.value.closes) == (phase.opens, phase.closes)
     assert not Submission.objects.exists()
@@ -185,10 +185,12 @@ def test_a_phase_that_closes_while_the_run_is_read_takes_it_no_more(
 
     def close_meanwhile(*file, **given):
         type(phase).objects.filter(pk=phase.pk).update(closes=timezone.now())
-        return RunFindings()
+        return RunCheckResult()
 
-    monkeypatch.setattr("tasks.submissions.run_card.read_run_findings", close_meanwhile)
-    with pytest.raises(PhaseClosed):
+    monkeypatch.setattr(
+        "tasks.submissions.run_card.check_run_in_sandbox", close_meanwhile
+    )
+    with pytest.raises(PhaseNotOpen):
         submit(phase, team)
     assert stored_files() == before
     assert not Submission.objects.exists()
@@ -196,15 +198,15 @@ def test_a_phase_that_closes_while_the_run_is_read_takes_it_no_more(
 
 def test_only_teams_that_take_part_in_the_season_send_runs(phase):
     stranger = make_team()
-    with pytest.raises(NotRegistered):
+    with pytest.raises(TeamNotRegistered):
         submit(phase, stranger)
     Registration.objects.create(season=make_phase().task.season, team=stranger)
-    with pytest.raises(NotRegistered):
+    with pytest.raises(TeamNotRegistered):
         submit(phase, stranger)
     Registration.objects.create(
         season=phase.task.season, team=stranger, is_approved=False
     )
-    with pytest.raises(NotRegistered):
+    with pytest.raises(TeamNotRegistered):
         submit(phase, stranger)
     Registration.objects.filter(team=stranger, season=phase.task.season).update(
         is_approved=True
@@ -219,19 +221,19 @@ def test_what_is_held_while_a_run_is_counted_is_the_team_s_own_approved_entry(
     Registration.objects.create(season=make_phase().task.season, team=team)
     make_team(season=phase.task.season)
     with transaction.atomic():
-        held = lock_entry(phase, team)
+        held = lock_approved_entry(phase, team)
         assert (held.season, held.team) == (phase.task.season, team)
         Registration.objects.filter(season=phase.task.season, team=team).update(
             is_approved=False
         )
-        assert lock_entry(phase, team) is None
+        assert lock_approved_entry(phase, team) is None
 
 
 def test_a_phase_without_gold_takes_no_run(team, phase):
     empty = make_phase(task=phase.task, split="later", with_gold=False)
-    with pytest.raises(RunNotAccepted, match="has no gold yet"):
+    with pytest.raises(RunRefused, match="has no gold yet"):
         submit(empty, team)
-    with pytest.raises(RunNotAccepted, match="has no gold yet"):
+    with pytest.raises(RunRefused, match="has no gold yet"):
         check_run(phase=empty, upload=make_upload())
 
 
@@ -239,10 +241,10 @@ def test_a_team_without_tries_is_told_before_its_run_is_read(phase, team, monkey
     for number in (1, 2):
         submit(phase, team, other_run(number))
     monkeypatch.setattr(
-        "tasks.submissions.run_card.read_run_findings",
+        "tasks.submissions.run_card.check_run_in_sandbox",
         lambda *file, **given: pytest.fail("the run was read"),
     )
-    with pytest.raises(QuotaExceeded) as refused:
+    with pytest.raises(RunQuotaExceeded) as refused:
         submit(phase, team)
     assert refused.value.left == 0
     assert refused.value.renews_at > timezone.now()
@@ -275,7 +277,7 @@ def test_what_one_team_fails_to_send_does_not_take_the_same_file_from_another(
     )
     with pytest.raises(ZeroDivisionError):
         submit(phase, team)
-    assert storage.runs.exists(kept.file)
+    assert storage.run_file_storage.exists(kept.file)
 
 
 @pytest.mark.both_databases
@@ -294,7 +296,7 @@ def test_a_key_gives_the_same_submission_back_even_when_no_try_is_left(phase, te
 @pytest.mark.both_databases
 def test_a_key_that_came_with_another_file_is_refused(phase, team):
     submit(phase, team, other_run(1), idempotency_key="k-1")
-    with pytest.raises(RunUnusable, match="as run 1"):
+    with pytest.raises(RunUploadUnusable, match="as run 1"):
         submit(phase, team, other_run(2), idempotency_key="k-1")
     assert Submission.objects.count() == 1
 
@@ -357,7 +359,7 @@ def test_a_run_is_kept_under_a_name_that_leads_nowhere(phase, team):
     assert ".." not in submission.file
     assert "<" not in submission.file
     assert submission.file.endswith("/b_ run.jsonl")
-    assert storage.runs.exists(submission.file)
+    assert storage.run_file_storage.exists(submission.file)
 
 
 @pytest.mark.both_databases

@@ -11,7 +11,7 @@ from django_q.models import OrmQ
 
 from tasks.jobs import engine, leases
 from tasks.jobs.engine import MAX_JOBS_WOKEN
-from tasks.jobs.queue_choice import START_GRACE_SECONDS, WorkerGroupWatchdog
+from tasks.jobs.queue_choice import WORKER_START_GRACE_SECONDS, WorkerGroupWatchdog
 from tasks.jobs.sweeper import SweepCounts, sweep_jobs
 from tasks.models import Job
 from tests.factories import make_phase, make_submission
@@ -51,7 +51,7 @@ def test_a_job_whose_worker_is_gone_is_queued_again_and_woken(job):
     assert (read(job).state, read(job).attempt) == ("queued", 1)
     assert (read(job.submission).status, read(job.submission).reason) == (
         "queued",
-        leases.RUNS.lost_reason,
+        leases.RUN_JOB_KIND.lost_reason,
     )
     assert OrmQ.objects.count() == 1
 
@@ -171,7 +171,7 @@ class TestWatchdog:
     ):
         dog = WorkerGroupWatchdog("host:1:", workers=1)
         assert not dog.is_stuck()
-        clock.now += START_GRACE_SECONDS + settings.LEASE_SECONDS - 1
+        clock.now += WORKER_START_GRACE_SECONDS + settings.LEASE_SECONDS - 1
         assert not dog.is_stuck()
         clock.now += 2
         assert dog.is_stuck()
@@ -197,7 +197,7 @@ class TestWatchdog:
         engine.claim_job(make_submission().jobs.get().pk, "host:1:2")
         dog = WorkerGroupWatchdog("host:1:", workers=2)
         dog.is_stuck()
-        clock.now += START_GRACE_SECONDS + settings.LEASE_SECONDS + 1
+        clock.now += WORKER_START_GRACE_SECONDS + settings.LEASE_SECONDS + 1
         assert dog.is_stuck()
 
     def test_each_claim_of_the_group_starts_its_time_anew_and_claims_of_others_do_not(
@@ -207,6 +207,6 @@ class TestWatchdog:
         dog = WorkerGroupWatchdog("host:1:", workers=2)
         for claimed_by, is_stuck in (("host:1:5", False), ("host:2:5", True)):
             dog.is_stuck()
-            clock.now += START_GRACE_SECONDS + settings.LEASE_SECONDS + 1
+            clock.now += WORKER_START_GRACE_SECONDS + settings.LEASE_SECONDS + 1
             engine.claim_job(make_submission().jobs.get().pk, claimed_by)
             assert dog.is_stuck() is is_stuck

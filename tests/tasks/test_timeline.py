@@ -22,7 +22,7 @@ def phase(opens: int, closes: int) -> Phase:
 
 
 def widths(phases) -> list[float]:
-    line = TimeLine.over(phases, NOW)
+    line = TimeLine.from_phases(phases, NOW)
     return [
         float(re.search(r'width="([\d.]+)%" height="10"', line.bar(own))[1])
         for own in phases
@@ -42,14 +42,14 @@ def test_a_day_beside_a_year_can_be_seen():
 
 
 def test_phases_stand_in_their_order_and_now_within_the_phase_that_is_open():
-    line = TimeLine.over([phase(-300, -1), phase(-1, 1), phase(1, 300)], NOW)
+    line = TimeLine.from_phases([phase(-300, -1), phase(-1, 1), phase(1, 300)], NOW)
     places = [line.place(NOW + dt.timedelta(days)) for days in (-300, -1, 0, 1, 300)]
     assert places == sorted(places)
     assert len(set(places)) == 5
 
 
 def test_marks_keep_apart_from_each_other():
-    line = TimeLine.over([phase(-300, 0), phase(0, 3), phase(3, 303)], NOW)
+    line = TimeLine.from_phases([phase(-300, 0), phase(0, 3), phase(3, 303)], NOW)
     places = [mark.at for mark in line.marks]
     assert places
     assert all(

@@ -3,7 +3,7 @@
 import pytest
 from django.db.models import QuerySet
 
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams import membership
 from citeboard.teams.models import MailedInvitation, Membership, User
 from tasks.models import Organiser, Season
@@ -46,7 +46,7 @@ def organiser(season, name: str) -> Organiser:
 def test_two_organisers_who_remove_each_other_leave_one(season, while_waiting):
     olga, ada = organiser(season, "Olga"), organiser(season, "Ada")
     while_waiting(Season, lambda: remove_organiser(organiser=ada, by=olga.user))
-    with pytest.raises(Refused, match="needs an organiser"):
+    with pytest.raises(ActionRefused, match="needs an organiser"):
         remove_organiser(organiser=olga, by=ada.user)
 
 
@@ -55,7 +55,7 @@ def test_an_organiser_becomes_no_helper_while_the_other_one_leaves(
 ):
     olga, ada = organiser(season, "Olga"), organiser(season, "Ada")
     while_waiting(Season, lambda: remove_organiser(organiser=ada, by=olga.user))
-    with pytest.raises(Refused, match="needs an organiser"):
+    with pytest.raises(ActionRefused, match="needs an organiser"):
         add_organiser(
             season=season, user=olga.user, by=ada.user, role=Organiser.Role.HELPER
         )
@@ -64,7 +64,7 @@ def test_an_organiser_becomes_no_helper_while_the_other_one_leaves(
 def test_invitations_of_several_teams_count_for_who_sends_them(
     while_waiting, monkeypatch
 ):
-    monkeypatch.setattr(membership, "MAX_A_DAY", 1)
+    monkeypatch.setattr(membership, "MAX_MAILED_INVITATIONS_PER_DAY", 1)
     lead = make_user()
     one, other = make_team(lead=lead), make_team(lead=lead)
 
@@ -72,12 +72,12 @@ def test_invitations_of_several_teams_count_for_who_sends_them(
         membership.invite_by_mail(team=team, address=f"{name}@example.org", by=lead)
 
     while_waiting(User, lambda: invite(other, "bob"))
-    with pytest.raises(Refused, match="go on tomorrow"):
+    with pytest.raises(ActionRefused, match="go on tomorrow"):
         invite(one, "carl")
 
 
 def test_requests_to_several_teams_count_for_who_asks(while_waiting, monkeypatch):
-    monkeypatch.setattr(entries, "MAX_WAITING", 1)
+    monkeypatch.setattr(entries, "MAX_OPEN_JOIN_REQUESTS", 1)
     season, person = make_season(), make_user()
     one, other = make_team(season=season), make_team(season=season)
 
@@ -85,7 +85,7 @@ def test_requests_to_several_teams_count_for_who_asks(while_waiting, monkeypatch
         entries.ask_to_join(season=season, team=team, user=person, message="")
 
     while_waiting(User, lambda: ask(other))
-    with pytest.raises(Refused, match="wait for an answer"):
+    with pytest.raises(ActionRefused, match="wait for an answer"):
         ask(one)
 
 
@@ -93,7 +93,7 @@ def test_one_who_was_taken_into_the_team_meanwhile_is_not_asked_for(while_waitin
     season, person = make_season(), make_user()
     team = make_team(season=season)
     while_waiting(type(team), lambda: Membership.objects.create(team=team, user=person))
-    with pytest.raises(entries.EntryRefused, match="already"):
+    with pytest.raises(entries.TeamEntryRefused, match="already"):
         entries.ask_to_join(season=season, team=team, user=person, message="")
 
 
@@ -105,5 +105,5 @@ def test_an_invitation_that_was_declined_meanwhile_is_not_withdrawn(while_waitin
     while_waiting(
         type(team), lambda: membership.decline_mailed_invitation(invitation=invitation)
     )
-    membership.withdraw_mailed(invitation=invitation, by=lead)
+    membership.withdraw_mailed_invitation(invitation=invitation, by=lead)
     assert MailedInvitation.objects.get().state == MailedInvitation.State.DECLINED

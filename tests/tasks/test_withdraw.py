@@ -4,8 +4,12 @@ import pytest
 
 from tasks.jobs import engine, leases
 from tasks.models import Job, Phase
-from tasks.submissions.run_acts import ActionNotInRunState, cancel_run, withdraw_run
-from tasks.submissions.submit import remaining_quota
+from tasks.submissions.run_acts import (
+    ActionImpossibleInRunState,
+    cancel_run,
+    withdraw_run,
+)
+from tasks.submissions.submit import compute_remaining_quota
 from tests.factories import make_phase, make_submission, make_task, make_team, make_user
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
@@ -38,11 +42,11 @@ def test_a_run_that_still_moves_is_cancelled_with_its_jobs_and_gives_its_try_bac
 ):
     run = make_submission(phase=phase, team=team, status=status)
     before = version(phase)
-    assert remaining_quota(phase, team).left == 4
+    assert compute_remaining_quota(phase, team).left == 4
     cancelled = cancel_run(run, user)
     assert (cancelled.status, cancelled.reason) == ("cancelled", "Cancelled by Ada.")
     assert {job.state for job in run.jobs.all()} == {"cancelled"}
-    assert remaining_quota(phase, team).left == 5
+    assert compute_remaining_quota(phase, team).left == 5
     assert version(phase) == before + 1
 
 
@@ -77,7 +81,7 @@ def test_a_scored_run_is_withdrawn_and_still_counts(phase, team, user):
     before = version(phase)
     withdrawn = withdraw_run(run, user)
     assert (withdrawn.status, withdrawn.reason) == ("withdrawn", "Withdrawn by Ada.")
-    assert remaining_quota(phase, team).left == 4
+    assert compute_remaining_quota(phase, team).left == 4
     assert version(phase) == before + 1
     assert {job.state for job in run.jobs.all()} == {"done"}
     assert withdraw_run(run, user).status_since == withdrawn.status_since
@@ -100,7 +104,7 @@ def test_an_object_that_is_out_of_date_is_no_way_around(phase, team, user):
     stale = type(run).objects.get(pk=run.pk)
     cancel_run(run, user)
     with pytest.raises(
-        ActionNotInRunState, match="a run that is cancelled cannot be withdrawn"
+        ActionImpossibleInRunState, match="a run that is cancelled cannot be withdrawn"
     ):
         withdraw_run(stale, user)
     assert stale.status == "cancelled"
@@ -130,7 +134,7 @@ def test_what_cannot_be_done_is_said_with_what_can(
 ):
     run = make_submission(phase=phase, team=team, status=status)
     before = version(phase)
-    with pytest.raises(ActionNotInRunState, match=words):
+    with pytest.raises(ActionImpossibleInRunState, match=words):
         do(run, user)
     run.refresh_from_db()
     assert (run.status, version(phase)) == (status, before)

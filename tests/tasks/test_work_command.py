@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from citeboard.core import writability
 from citeboard.core.outages import READ_ONLY_REASON
-from citeboard.core.writability import WriteRecord
+from citeboard.core.writability import HeartbeatWriteResult
 from tasks.jobs import work
 from tasks.models import Job, WorkerGroup
 from tests import factories
@@ -63,7 +63,7 @@ def test_its_group_alone_is_gone_once_it_ends():
 def test_it_fails_with_the_reason_while_nothing_can_be_written(done):
     factories.make_submission()
     writability._save_write_record(
-        WriteRecord(at=time.time(), reason=READ_ONLY_REASON, status=503)
+        HeartbeatWriteResult(at=time.time(), reason=READ_ONLY_REASON, status=503)
     )
     with pytest.raises(CommandError, match=READ_ONLY_REASON):
         call_command("work", until_idle=True)

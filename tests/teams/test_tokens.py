@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.teams.accounts import MAX_TOKENS
+from citeboard.teams.accounts import MAX_API_TOKENS_PER_USER
 from citeboard.teams.models import Token
 from tests.factories import make_user
 
@@ -43,8 +43,8 @@ def test_a_new_token_is_shown_once_and_works(client, person, page):
 
 
 def test_the_list_holds_ones_own_tokens_alone(client, person, page):
-    Token.objects.issue(user=make_user(), name="not mine")
-    Token.objects.issue(user=person, name="mine & yours")
+    Token.objects.create_token(user=make_user(), name="not mine")
+    Token.objects.create_token(user=person, name="mine & yours")
     text = client.get(page).content.decode()
     assert "mine &amp; yours" in text
     assert "not mine" not in text
@@ -68,14 +68,14 @@ def test_a_revoked_token_stops_working_and_stays_in_the_list(client, person, pag
 
 
 def test_the_tokens_of_others_look_absent(client, person):
-    token, _ = Token.objects.issue(user=make_user(), name="not mine")
+    token, _ = Token.objects.create_token(user=make_user(), name="not mine")
     assert client.post(reverse("token-revoke", args=[token.pk])).status_code == 404
     token.refresh_from_db()
     assert token.revoked_at is None
 
 
 def test_a_token_is_not_revoked_by_following_a_link(client, person):
-    token, _ = Token.objects.issue(user=person, name="mine")
+    token, _ = Token.objects.create_token(user=person, name="mine")
     assert client.get(reverse("token-revoke", args=[token.pk])).status_code == 405
 
 
@@ -87,11 +87,11 @@ def test_a_token_without_a_name_is_not_made(client, person, page):
 
 
 def test_nobody_holds_more_tokens_than_one_can_keep_track_of(client, person, page):
-    for number in range(MAX_TOKENS):
-        Token.objects.issue(user=person, name=str(number))
+    for number in range(MAX_API_TOKENS_PER_USER):
+        Token.objects.create_token(user=person, name=str(number))
     response = client.post(page, {"name": "one more"})
     assert "revoke one" in response.content.decode()
-    assert Token.objects.count() == MAX_TOKENS
+    assert Token.objects.count() == MAX_API_TOKENS_PER_USER
     client.post(reverse("token-revoke", args=[Token.objects.first().pk]))
     assert made(client, page, "one more")
 
@@ -139,8 +139,10 @@ def test_a_token_expires_when_its_owner_said(client, person, page):
 
 
 def test_expired_tokens_leave_room_for_new_ones(client, person, page):
-    for number in range(MAX_TOKENS):
-        Token.objects.issue(user=person, name=str(number), expires_at=timezone.now())
+    for number in range(MAX_API_TOKENS_PER_USER):
+        Token.objects.create_token(
+            user=person, name=str(number), expires_at=timezone.now()
+        )
     assert made(client, page)
 
 

@@ -64,19 +64,19 @@ def numbers_of_site() -> dict[str, Any]:
 def board_of(phase: Any, rules: str) -> dict[str, Any]:
     """What an organiser is shown of a board: the rows in its order; intervals and leaders by class."""
     from scoring.results.board.differences import (
-        class_metrics_of,
-        class_table,
-        classes_by_dimension,
+        build_scores_by_class_table,
+        list_classes_by_dimension,
+        list_metrics_with_class_values,
     )
-    from scoring.results.board.leaders import class_leaders_of
+    from scoring.results.board.leaders import load_class_leaders
     from scoring.results.board.standings import compute_board
     from scoring.results.board.visibility import Audience
 
     board = compute_board(phase, None, rules, audience=Audience.ORGANISER)
     classes = {}
-    for dimension in classes_by_dimension(board):
-        for metric in class_metrics_of(board, dimension):
-            table = class_table(board, board.systems, dimension, metric)
+    for dimension in list_classes_by_dimension(board):
+        for metric in list_metrics_with_class_values(board, dimension):
+            table = build_scores_by_class_table(board, board.systems, dimension, metric)
             classes[f"{dimension}, {metric}"] = {
                 "supports": {each.label: each.support for each in table.classes},
                 "values": {
@@ -87,7 +87,9 @@ def board_of(phase: Any, rules: str) -> dict[str, Any]:
                     f"{label}, {run}": list(ends)
                     for (label, run), ends in table.intervals.items()
                 },
-                "leaders": dict(class_leaders_of(board, dimension, metric).significant),
+                "leaders": dict(
+                    load_class_leaders(board, dimension, metric).significant
+                ),
             }
     return {
         "phase": f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}",
@@ -120,13 +122,13 @@ def number(cell: Any) -> list[Any] | None:
 
 def run_of(run: Any) -> dict[str, Any]:
     """A run as its team sees it: its state, and all that the scorer has said of it."""
-    from citeboard.api.own_runs import scores_as_printed
+    from citeboard.api.own_runs import serialize_newest_scores
     from citeboard.core import storage
     from scoring.results.board.visibility import Audience
 
-    with storage.runs.open(run.file) as content:
+    with storage.run_file_storage.open(run.file) as content:
         size = len(content.read())
-    found = scores_as_printed(run, Audience.ORGANISER)
+    found = serialize_newest_scores(run, Audience.ORGANISER)
     for evaluation in found:
         for name in ("rules", "options"):
             del evaluation[name]

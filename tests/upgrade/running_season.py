@@ -30,12 +30,12 @@ def main() -> None:
     plain = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
     settings.STORAGES = settings.STORAGES | {"staticfiles": plain}
 
-    from tasks.gold.content import compute_missing_digests
+    from tasks.gold.content import compute_missing_gold_digests
     from tasks.gold.publishing import compare_new_publications
 
     call_command("migrate", verbosity=0)
     # What the first sweeps of the new release do.
-    while compute_missing_digests():
+    while compute_missing_gold_digests():
         pass
     compare_new_publications()
     told = {**shown(), **of_organisers(), **sent(), **added()}
@@ -107,7 +107,7 @@ def sent() -> dict[str, Any]:
     from scoring.worker.score import score
     from tasks.models import Job, Submission
 
-    with storage.runs.open(Submission.objects.get(pk=OWN_RUN).file) as file:
+    with storage.run_file_storage.open(Submission.objects.get(pk=OWN_RUN).file) as file:
         upload = SimpleUploadedFile("run.jsonl", file.read())
     answer = signed_in(PARTICIPANT).post(
         f"{API}/phases/{EVALUATION}/submissions/",
@@ -137,7 +137,7 @@ def columns_of(run: int) -> dict[str, list[str]]:
 
 def added() -> dict[str, Any]:
     """What organisers are answered who add a later phase on the same gold."""
-    from scoring.worker.release import part_scored_now
+    from scoring.worker.release import find_part_scored_now
     from tasks.models import Phase
 
     organiser = signed_in(ORGANISER)
@@ -162,7 +162,8 @@ def added() -> dict[str, Any]:
     return {
         "later phase": [refused.status_code, refused.json()],
         "with a reason": [done.status_code, done.json()],
-        "its draw": added_phase and part_scored_now(added_phase).rpartition("-")[0],
+        "its draw": added_phase
+        and find_part_scored_now(added_phase).rpartition("-")[0],
         "its secret": added_phase and Phase.objects.get(slug="post").part_nonce,
     }
 

@@ -15,7 +15,7 @@ BEFORE = "0023_named_monthly_ranks"
 
 def test_no_board_of_an_earlier_release_counts_as_looked_at():
     phase = boards.make_phase()
-    comparison_state.get_comparison_order(phase.pk, "corrected")
+    comparison_state.get_or_create_board_order(phase.pk, "corrected")
     BoardOrder.objects.update(version=5)
     MigrationExecutor(connection).migrate([("scoring", BEFORE)])
     executor = MigrationExecutor(connection)

@@ -6,7 +6,7 @@ import pytest
 from django.apps import apps
 
 from tasks.gold.publishing import compare_new_publications
-from tasks.gold.secrecy import shows_own_scores
+from tasks.gold.secrecy import are_own_scores_visible_to_teams
 from tasks.models import (
     Claim,
     GoldContent,
@@ -46,7 +46,7 @@ def upgrade() -> None:
 
 
 def shows(phase: Phase) -> bool:
-    return shows_own_scores(Phase.objects.get(pk=phase.pk))
+    return are_own_scores_visible_to_teams(Phase.objects.get(pk=phase.pk))
 
 
 @pytest.fixture

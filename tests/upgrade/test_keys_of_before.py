@@ -6,8 +6,8 @@ import pytest
 from django.apps import apps
 from django.test import Client
 
-from scoring.results.board.gold_keys import gold_key_options
-from scoring.worker.release import part_scored_now
+from scoring.results.board.gold_keys import build_gold_key_options
+from scoring.worker.release import find_part_scored_now
 from tasks.models import Gold, Phase
 from tests import factories
 from tests.api.conftest import API
@@ -36,7 +36,7 @@ def test_gold_keeps_its_key_and_a_run_that_comes_later_is_scored_under_it(phase)
     upgrade()
     gold = Gold.objects.get()
     assert (gold.digest, gold.reading_version) == (gold.plain_digest, 1)
-    assert gold_key_options(gold) == ["--digest-rule=1", "--reading=1"]
+    assert build_gold_key_options(gold) == ["--digest-rule=1", "--reading=1"]
     sent = factories.make_submission(
         phase=phase, team=factories.make_team(season=phase.task.season)
     )
@@ -75,9 +75,9 @@ def test_a_part_of_before_stays_what_it_was_and_is_called_guessable(phase):
     Phase.objects.update(public_part=30, part_seed=7)
     upgrade()
     phase.refresh_from_db()
-    assert part_scored_now(phase) == "public-30-7"
+    assert find_part_scored_now(phase) == "public-30-7"
     assert phase.has_guessable_part
     beside = factories.make_phase(task=phase.task, split=phase.split, public_part=30)
-    assert part_scored_now(beside) == "public-30-7", (
+    assert find_part_scored_now(beside) == "public-30-7", (
         "phases on the same gold share a draw"
     )

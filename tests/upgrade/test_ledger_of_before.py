@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from citeboard.api.receipts import receipts_of
+from citeboard.api.receipts import serialize_receipts
 from scoring.models import (
     Judge,
     Judgement,
@@ -19,9 +19,9 @@ from scoring.models import (
 )
 from scoring.results.board.visibility import Audience
 from scoring.worker.entailment_labels import (
+    find_jobs_waiting_for_labels,
     import_labels,
-    read_open_pairs,
-    waiting_jobs,
+    iterate_open_pairs,
 )
 from scoring.worker.score import score
 from tasks.jobs.leases import restart_job
@@ -74,8 +74,10 @@ def seen(phases, run) -> dict:
         + [exported("--season", phase.task.season.slug) for phase in phases],
         "scores": sorted(scores),
         "digest": evaluation.labels_digest,
-        "receipts": receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=True),
-        "open": list(read_open_pairs(list(waiting_jobs()))),
+        "receipts": serialize_receipts(
+            run, Audience.PUBLIC, has_scores=True, is_own=True
+        ),
+        "open": list(iterate_open_pairs(list(find_jobs_waiting_for_labels()))),
         "imports": list(
             JudgementImport.objects.order_by("pk").values_list(
                 "sha256", "added", "known"

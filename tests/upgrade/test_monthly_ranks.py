@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from citeboard.core.instants import ENDLESS_TIME
+from citeboard.core.instants import ENDLESS_PHASE_END
 from scoring.models import MonthlyRanks
 from scoring.results.board.standings import compute_board, first_day_of_month
 from tests.scoring import boards
@@ -23,7 +23,7 @@ migration = import_module(f"scoring.migrations.{AFTER}")
 @pytest.fixture
 def phase(db):
     opens = timezone.now() - dt.timedelta(days=60)
-    return boards.make_phase(public_part=30, opens=opens, closes=ENDLESS_TIME)
+    return boards.make_phase(public_part=30, opens=opens, closes=ENDLESS_PHASE_END)
 
 
 def store(phase, runs: list, month: dt.date | None = None) -> MonthlyRanks:

@@ -9,7 +9,7 @@ from tasks.gold.packing import prepare_gold
 from tasks.models import Gold, Phase
 from tasks.models.declarations import store_declaration
 from tasks.types.declared.folder import read_declaration
-from tasks.types.files import READING_VERSION, open_inputs
+from tasks.types.files import CURRENT_PARSING_RULES_VERSION, open_files_of_all_inputs
 from tests import factories
 from tests.api.conftest import API
 from tests.api.sending import check, score
@@ -52,7 +52,7 @@ def phase(gold_file, tmp_path) -> Phase:
     kind = read_declaration({"task.toml": TOML})
     task = factories.make_task(type=kind.slug, declaration=store_declaration(kind))
     phase = factories.make_phase(task=task, with_gold=False)
-    files = open_inputs([gold_file], reading=1)
+    files = open_files_of_all_inputs([gold_file], reading=1)
     prepared = prepare_gold(kind, files, {}, tmp_path)
     record_gold_version(
         task=task,
@@ -112,14 +112,14 @@ def test_an_act_that_reads_the_gold_again_reads_and_scores_its_runs_again(phase)
     assert answer.status_code == 201, answer.content
     assert (answer.json()["number"], answer.json()["reading_version"]) == (
         2,
-        READING_VERSION,
+        CURRENT_PARSING_RULES_VERSION,
     )
     assert (answer.json()["instances"], answer.json()["rows"]) == (2, 2)
     assert [*runs[1].jobs.filter(state="queued")], "its runs are rescored"
     score(runs[1])
     found = values(phase)
     assert found["B, v2"][0] == 0.5
-    assert f"|reading:{READING_VERSION}|" in found["B, v2"][1]
+    assert f"|reading:{CURRENT_PARSING_RULES_VERSION}|" in found["B, v2"][1]
     assert found["A, v1"][0] == 1, "a run that the new rules refuse keeps its number"
     problems = check(client, phase, TWICE).json()
     assert "occurs twice" in str(problems)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from citeboard.demo.prepare import WITH_CARE
+from citeboard.demo.prepare import SAFE_TAR_EXTRACTION_OPTIONS
 from tests.conftest import migrate
 from tests.upgrade.hidden_gold import OF_OTHERS, RIVAL, hide_gold
 from tests.upgrade.work_under_way import (
@@ -67,7 +67,9 @@ def upgraded(tmp_path_factory) -> Callable[[str], tuple[Path, dict]]:
     @cache
     def site_of(release: str) -> tuple[Path, dict]:
         folder = tmp_path_factory.mktemp(release)
-        shutil.unpack_archive(HERE / release / "site.tar.xz", folder, **WITH_CARE)
+        shutil.unpack_archive(
+            HERE / release / "site.tar.xz", folder, **SAFE_TAR_EXTRACTION_OPTIONS
+        )
         if release == "0.3.0":
             in_site(folder, add_work)
             in_site(folder, hide_gold)

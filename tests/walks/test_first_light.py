@@ -115,7 +115,7 @@ def upload_by_browser(page, live_server, phase: Phase, run: Path, system: str) -
 def upload_by_program(
     live_server, phase: Phase, person, run: Path, system: str
 ) -> None:
-    _, secret = Token.objects.issue(user=person, name="test")
+    _, secret = Token.objects.create_token(user=person, name="test")
     answer = httpx.post(
         f"{live_server.url}/api/v1/phases/{phase.pk}/submissions/",
         headers={"Authorization": f"Token {secret}"},

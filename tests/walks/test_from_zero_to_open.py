@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from tasks.models import Season, Submission
-from tasks.seasons.organisers import how_to_begin
+from tasks.seasons.organisers import write_first_organiser_instructions
 from tests.browser.driving import until
 from tests.factories import write_corpus
 
@@ -100,7 +100,7 @@ def test_from_zero_to_an_open_season_of_three_tasks(
 
 
 def makes_the_first_account(olga: Organiser) -> None:
-    token = re.search(r"with the token (\S+)", how_to_begin())[1]
+    token = re.search(r"with the token (\S+)", write_first_organiser_instructions())[1]
     olga.go("/first-organiser/")
     for label, text in {
         "Token": token, "E-mail address": "olga@example.org", "Your name": "Olga",

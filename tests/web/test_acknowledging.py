@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.ops.accounts import delete_account
 from tasks.jobs.leases import create_scoring_jobs
 from tasks.models import Acknowledgement, Gold, Job, Organiser, Submission
@@ -81,7 +81,7 @@ def test_it_is_taken_back_and_both_stand_in_the_history(
     where = reverse("organise-acknowledge-back", args=[phase.task.season.slug, own.pk])
     assert "Runs that failed 1" in text_of(client.post(where, follow=True))
     assert client.post(where).status_code == 404
-    newest, first = history_of_place(phase.task.season)[:2]
+    newest, first = find_history_of_place(phase.task.season)[:2]
     assert (first.action, first.actor, first.changes) == (
         "failure-acknowledged",
         organiser,
@@ -95,7 +95,7 @@ def test_twice_is_once_and_the_first_note_stays(client, organiser, phase, failed
     acknowledge(client, phase, failed, note="First.")
     acknowledge(client, phase, failed, note="Second.")
     assert [own.note for own in failed.acknowledgements.all()] == ["First."]
-    assert history_of_place(phase.task.season).count() == 1
+    assert find_history_of_place(phase.task.season).count() == 1
 
 
 def test_a_run_that_did_not_fail_cannot_be_acknowledged(client, organiser, phase):

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 
 from citeboard.core.admin import ReadOnlyAdmin
-from citeboard.core.audit import history_of_place, record
+from citeboard.core.audit import find_history_of_place, record_action
 from citeboard.core.models import AuditEntry
 from citeboard.teams.membership import invite_by_mail, renew_invitation
 from citeboard.teams.models import Team, Token, User
@@ -47,8 +47,8 @@ def something(staff, tmp_path):
     boards.score(run, 0.5, gold=Gold.objects.get())
     renew_invitation(team=run.team, by=staff)
     invite_by_mail(team=run.team, address="somebody@example.org", by=staff)
-    Token.objects.issue(user=staff, name="a program")
-    record("member-joined", actor=staff, subject=run, place=phase.task.season)
+    Token.objects.create_token(user=staff, name="a program")
+    record_action("member-joined", actor=staff, subject=run, place=phase.task.season)
     call_command(
         "reported_results", str(write(tmp_path / "own.json")), stdout=io.StringIO()
     )
@@ -189,7 +189,7 @@ def test_an_organiser_is_added_and_removed_with_an_entry_in_the_history(client, 
         client.post(address(type(season), "change", season.pk), form).status_code == 302
     )
     assert season.organisers.get().user == person
-    assert history_of_place(season).filter(action="organiser-added").exists()
+    assert find_history_of_place(season).filter(action="organiser-added").exists()
 
 
 @pytest.mark.both_databases

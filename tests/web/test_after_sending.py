@@ -4,8 +4,8 @@ import pytest
 from django.urls import reverse
 
 from citeboard.core import storage
-from citeboard.core.audit import history_of_subjects
-from citeboard.web.organise.attention import find_concerns
+from citeboard.core.audit import find_history_of_subjects
+from citeboard.web.organise.attention import find_season_concerns
 from tasks.jobs import engine, leases
 from tasks.models import Gold, Job, Phase, Submission
 from tasks.submissions.run_acts import withdraw_run
@@ -43,13 +43,13 @@ def test_a_team_says_something_else_of_its_run_and_the_history_keeps_what_it_sai
     page = describe(client, run)
     assert "Another one." in page
     assert 'href="https://example.org/code" rel="nofollow ugc noopener"' in page
-    [entry] = history_of_subjects(run)
+    [entry] = find_history_of_subjects(run)
     assert [(change["before"], change["after"]) for change in entry.changes] == [
         ("The first one.", "Another one."),
         ([], ["https://example.org/code"]),
     ]
     describe(client, run)
-    assert history_of_subjects(run).count() == 1
+    assert find_history_of_subjects(run).count() == 1
 
 
 def test_the_form_begins_with_the_links_that_there_are_one_a_line(client, run, member):
@@ -89,7 +89,7 @@ def test_the_file_of_a_withdrawn_run_goes_and_its_digest_and_numbers_stay(
         client.post(reverse("submission-delete-file", args=[run.pk]))
     run.refresh_from_db()
     assert (run.file, run.sha256) == ("", digest)
-    assert not storage.runs.exists(file)
+    assert not storage.run_file_storage.exists(file)
     page = client.get(reverse("submission", args=[run.pk])).content.decode()
     assert digest in page
     assert "0.5000" in page
@@ -105,13 +105,13 @@ def test_a_file_that_another_run_names_stays_for_it(
     withdraw_run(run, member)
     with django_capture_on_commit_callbacks(execute=True):
         client.post(reverse("submission-delete-file", args=[run.pk]))
-    assert storage.runs.exists(run.file)
+    assert storage.run_file_storage.exists(run.file)
 
 
 def test_the_file_of_a_run_that_stands_cannot_be_deleted(client, run, member):
     client.post(reverse("submission-delete-file", args=[run.pk]))
     run.refresh_from_db()
-    assert storage.runs.exists(run.file)
+    assert storage.run_file_storage.exists(run.file)
 
 
 def test_the_page_says_step_by_step_what_happened_and_no_more_than_its_team_may_know(
@@ -139,7 +139,7 @@ def test_the_page_says_step_by_step_what_happened_and_no_more_than_its_team_may_
 
 
 def told(season) -> dict[str, int]:
-    return {concern.name: concern.total for concern in find_concerns(season)}
+    return {concern.name: concern.total for concern in find_season_concerns(season)}
 
 
 @pytest.mark.both_databases

@@ -7,8 +7,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
-from tasks.delivery.notifications.reading import notifications_of
+from citeboard.core.audit import find_history_of_place
+from tasks.delivery.notifications.reading import list_notifications_of_user
 from tasks.delivery.notifications.wording import write_notification_text
 from tasks.models import Announcement, Notification, Phase, Season
 from tasks.seasons.phase_acts import move_phase
@@ -98,7 +98,7 @@ def test_an_edited_announcement_says_what_it_said_before(client, phase):
     assert "It ends on 3 May." in text_of(
         client.get(reverse("season", args=[phase.task.season.slug]))
     )
-    entry = history_of_place(phase.task.season).first()
+    entry = find_history_of_place(phase.task.season).first()
     assert entry.changes == [
         {
             "key": "announcement",
@@ -115,9 +115,9 @@ def test_editing_tells_nobody_twice_and_changes_what_they_read(client, phase):
     edit(client, own, "It ends on 3 May.")
     [letter] = letters_to(ada)
     assert "It ends on 3 May." in letter
-    assert [write_notification_text(told).text for told in notifications_of(ada)] == [
-        "It ends on 3 May."
-    ]
+    assert [
+        write_notification_text(told).text for told in list_notifications_of_user(ada)
+    ] == ["It ends on 3 May."]
 
 
 def test_what_is_taken_back_stands_nowhere_and_is_mailed_to_nobody(client, phase):

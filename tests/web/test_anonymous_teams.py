@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from scoring.results.board.standings import compute_board
 from tasks.models import MergeProposal, Phase, Registration, Season
-from tasks.registration.entries import draw_alias, register_team
+from tasks.registration.entries import draw_free_team_alias, register_team
 from tests import factories
 from tests.scoring import boards
 from tests.web.reading import text_of
@@ -141,7 +141,7 @@ def test_numbers_tell_no_order_and_no_team_gets_that_of_another(phase):
     assert len(drawn) == 30
     assert drawn <= set(range(1, 125))
     assert sorted(drawn) != list(range(min(drawn), min(drawn) + 30))
-    assert draw_alias(season) not in drawn
+    assert draw_free_team_alias(season) not in drawn
 
 
 @pytest.mark.both_databases

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from citeboard.teams.membership import invite_by_mail, secret_of_mailed_invitation
+from citeboard.teams.membership import invite_by_mail, sign_mailed_invitation_secret
 from citeboard.teams.models import MailedInvitation
 from tasks.models import JoinRequest, Phase
 from tests import factories
@@ -49,13 +49,13 @@ def test_the_lead_reads_the_same_whether_or_not_there_is_an_account(
 
 def test_an_address_is_accepted_or_declined_by_its_link(client, team, lead):
     invited = invite_by_mail(team=team, address="bob@example.net", by=lead)
-    link = reverse("join", args=[secret_of_mailed_invitation(invited)])
+    link = reverse("join", args=[sign_mailed_invitation_secret(invited)])
     page = text_of(client.get(link))
     assert "Ada invites you to the team Night Shift" in page
     assert "Decline the invitation" in page
     page = text_of(
         client.post(
-            reverse("join-decline", args=[secret_of_mailed_invitation(invited)])
+            reverse("join-decline", args=[sign_mailed_invitation_secret(invited)])
         )
     )
     assert "The invitation to Night Shift has ended." in page
@@ -72,7 +72,7 @@ def test_whoever_signs_in_accepts_by_the_link(client, team, lead):
     assert "Accept or decline: Night Shift" in text_of(client.get(reverse("teams")))
     page = text_of(
         client.post(
-            reverse("join", args=[secret_of_mailed_invitation(invited)]), follow=True
+            reverse("join", args=[sign_mailed_invitation_secret(invited)]), follow=True
         )
     )
     assert "You are in Night Shift now." in page
@@ -92,7 +92,7 @@ def test_an_invitation_stands_among_the_messages_until_it_is_answered(
     assert "Accept or decline: Night Shift from Ada" in page
     client.force_login(other)
     assert "Night Shift" not in text_of(client.get(reverse("messages")))
-    client.post(reverse("join-decline", args=[secret_of_mailed_invitation(invited)]))
+    client.post(reverse("join-decline", args=[sign_mailed_invitation_secret(invited)]))
     client.force_login(bob)
     page = text_of(client.get(reverse("messages")))
     assert "Night Shift" not in page
@@ -118,7 +118,7 @@ def test_an_invitation_is_withdrawn(client, team, lead):
     assert "does not work any more" in page
     assert (
         client.get(
-            reverse("join", args=[secret_of_mailed_invitation(invited)])
+            reverse("join", args=[sign_mailed_invitation_secret(invited)])
         ).status_code
         == 404
     )
@@ -133,7 +133,7 @@ def test_nobody_withdraws_the_invitation_of_another_team(client, team, lead):
     assert client.post(withdraw).status_code == 404
     assert (
         client.get(
-            reverse("join", args=[secret_of_mailed_invitation(invited)])
+            reverse("join", args=[sign_mailed_invitation_secret(invited)])
         ).status_code
         == 200
     )

@@ -16,10 +16,10 @@ from django.utils import timezone
 from citeboard.teams.models import Membership, Token
 from scoring.__main__ import main
 from scoring.human.pair_plans import plan_pairs
-from scoring.human.pairs import pairs_for_judge, save_preference
+from scoring.human.pairs import find_pairs_for_judge, save_preference
 from scoring.models import Preference, Sheet, SheetPair
 from tasks.models import Phase
-from tasks.submissions.run_acts import hide, withdraw_run
+from tasks.submissions.run_acts import hide_from_boards, withdraw_run
 from tests import factories
 from tests.background.background import followed
 from tests.kept_worlds import keep_world
@@ -207,7 +207,7 @@ def test_a_label_that_is_none_is_refused(world, label):
 def test_a_judge_sees_texts_and_no_system_team_or_run(judged):
     _, judge, _, _, runs, sheet = judged
     client, address = signed_in(judge), reverse("judge", args=[sheet.pk])
-    token, secret = Token.objects.issue(user=judge, name="a judge")
+    token, secret = Token.objects.create_token(user=judge, name="a judge")
     answers = [client.get(f"{address}?pair={number}") for number in range(1, 7)]
     api = reverse("api:judge", args=[sheet.pk])
     answers.append(Client().get(api, headers={"Authorization": f"Token {secret}"}))
@@ -276,7 +276,7 @@ def test_each_judge_of_a_divided_sheet_judges_a_share_and_no_other_pair(world):
         client.post(organise("judge-add", phase, sheet.pk), {"email": person.email})
     # Each of the 12 pairs has two judges.
     shares = [
-        {pair.position for pair in pairs_for_judge(own)}
+        {pair.position for pair in find_pairs_for_judge(own)}
         for own in sheet.annotators.all()
     ]
     assert [len(own) for own in shares] == [8, 8, 8]
@@ -287,7 +287,7 @@ def test_each_judge_of_a_divided_sheet_judges_a_share_and_no_other_pair(world):
     foreign = min({*range(1, 13)} - shares[0])
     posted = {"pair": foreign, "label": "tie"}
     signed_in(judge).post(f"{address}?pair={foreign}", posted)
-    _, secret = Token.objects.issue(user=judge, name="a judge")
+    _, secret = Token.objects.create_token(user=judge, name="a judge")
     said = {"Authorization": f"Token {secret}"}
     api = reverse("api:judge", args=[sheet.pk])
     assert Client().post(api, posted, headers=said).status_code == 404
@@ -321,7 +321,7 @@ def test_publishing_waits_for_shares_without_a_judge(world):
     make_divided(organiser, phase, runs)
     sheet, client = Sheet.objects.get(), signed_in(organiser)
     client.post(organise("judge-add", phase, sheet.pk), {"email": judge.email})
-    for pair in pairs_for_judge(sheet.annotators.get()):
+    for pair in find_pairs_for_judge(sheet.annotators.get()):
         save_preference(annotator=sheet.annotators.get(), pair=pair, label="left")
     publish(organiser, phase, sheet)
     sheet.refresh_from_db()
@@ -355,7 +355,7 @@ def test_judges_of_an_unpublished_sheet_answer_only_after_it_is_reopened(judged)
     client = signed_in(organiser)
     client.post(organise("pairs-take-back", phase, sheet.pk))
     address = reverse("judge", args=[sheet.pk])
-    _, secret = Token.objects.issue(user=judge, name="a judge")
+    _, secret = Token.objects.create_token(user=judge, name="a judge")
     said = {"Authorization": f"Token {secret}"}
     api = reverse("api:judge", args=[sheet.pk])
     posted = {"pair": 1, "label": "right"}
@@ -394,7 +394,7 @@ def test_a_closed_sheet_takes_no_judges_and_can_be_published_again(judged):
 
 def test_pairs_to_judge_come_in_pages(judged):
     _, judge, _, _, _, sheet = judged
-    _, secret = Token.objects.issue(user=judge, name="a judge")
+    _, secret = Token.objects.create_token(user=judge, name="a judge")
     said = {"Authorization": f"Token {secret}"}
     address = reverse("api:judge", args=[sheet.pk])
     first = Client().get(f"{address}?page_size=4", headers=said).json()
@@ -492,7 +492,7 @@ def test_a_frozen_board_keeps_runs_that_are_withdrawn_later(judged, is_alone):
     assert Client().get(board(phase))["ETag"] == tag
     own = signed_in(organiser).get(board(phase, "json")).json()
     assert "Chimera" not in own["strengths"]
-    hide(runs[1], organiser, "A test.")
+    hide_from_boards(runs[1], organiser, "A test.")
     assert "Basilisk" not in Client().get(board(phase, "jsonl")).content.decode()
 
 
@@ -640,7 +640,7 @@ def test_a_run_does_not_meet_itself_under_its_other_name(world):
 
 def test_programs_bring_judgements_by_token(world):
     organiser, _, _, phase, _ = world
-    _, secret = Token.objects.issue(user=organiser, name="a program")
+    _, secret = Token.objects.create_token(user=organiser, name="a program")
     said = {"Authorization": f"Token {secret}"}
     address = reverse("api:battles", args=[phase.pk])
     wrong = Client().post(address, {"file": lines(battle(left="x"))}, headers=said)

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from scoring.models import Snapshot
 from scoring.results.board.snapshots import save_due_snapshots
 from tasks.models import Organiser, Phase
@@ -128,7 +128,7 @@ def test_organisers_say_when_on_the_clocks_of_the_phase(client, phase, organiser
     phase.refresh_from_db()
     assert phase.board_from == dt.datetime(2030, 5, 10, 10, tzinfo=dt.UTC)
     assert phase.board_then == "everyone"
-    entry = history_of_place(phase.task.season).first()
+    entry = find_history_of_place(phase.task.season).first()
     assert "from 10 May 2030, 10:00 UTC everyone" in entry.words
     assert [change["before"] for change in entry.changes] == ["nobody", None, ""]
 
@@ -172,4 +172,4 @@ def test_a_button_shows_the_board_to_everybody_and_the_plan_is_gone(
     client.logout()
     assert seen(client, phase) == [True] * 3
     assert Phase.objects.get().board_from is None
-    assert history_of_place(phase.task.season).first().action == "board-changed"
+    assert find_history_of_place(phase.task.season).first().action == "board-changed"

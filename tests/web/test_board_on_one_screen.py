@@ -263,7 +263,7 @@ def test_more_than_three_phases_are_in_a_menu(client, small):
 def test_the_form_sends_the_column_that_sorts_also_where_the_table_hides_it(
     client, small
 ):
-    last = compute_board(small, None).columns_main_first[-1]
+    last = compute_board(small, None).columns_in_display_order[-1]
     Score.objects.filter(shared__metric=last.metric).update(value=None)
     increment_board_version(small.pk)
     board = compute_board(small, None)

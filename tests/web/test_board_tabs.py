@@ -87,8 +87,8 @@ def test_the_page_computes_no_tab_that_was_not_requested(client, phase, monkeypa
         raise AssertionError("a tab was computed that nobody asked for")
 
     for module, name in (
-        (classes, "_class_table_context"),
-        (sections, "score_history_chart"),
+        (classes, "_build_class_table_context"),
+        (sections, "build_score_history_chart"),
     ):
         monkeypatch.setattr(module, name, refuse)
     for name in ("notes", "published", "paper", "cite", "share"):

@@ -12,11 +12,11 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
-from citeboard.core.instants import ENDLESS_TIME
+from citeboard.core.audit import find_history_of_place
+from citeboard.core.instants import ENDLESS_PHASE_END
 from citeboard.core.words import THIN_SPACE
 from tasks.models import Phase, Season
-from tasks.seasons.file.export import season_file_structure
+from tasks.seasons.file.export import build_season_file_structure
 from tasks.seasons.file.tables import format_season_file
 from tests import factories
 from tests.api.conftest import API
@@ -44,7 +44,7 @@ def phase(client) -> Phase:
         slug="first",
         title="First",
         public_part=30,
-        closes=ENDLESS_TIME,
+        closes=ENDLESS_PHASE_END,
         runs_per_day=3,
     )
     factories.make_gold(phase=phase, citances=TEXTS, topics=TOPICS)
@@ -150,7 +150,7 @@ class TestALaterPhaseBeyondTheBudget:
         assert slugs() == {"first", "second"}
         [entry] = [
             entry
-            for entry in history_of_place(phase.task.season)
+            for entry in find_history_of_place(phase.task.season)
             if entry.action == "let-out"
         ]
         assert "Everybody knows these labels." in entry.words
@@ -175,7 +175,7 @@ class TestALaterPhaseBeyondTheBudget:
             "let_out_reason": "Bekannt.",
         }
         assert client.post(where, values | go_on, **german).status_code == 302
-        entry = history_of_place(phase.task.season).filter(action="let-out").get()
+        entry = find_history_of_place(phase.task.season).filter(action="let-out").get()
         assert "one team is told at most everything" in str(entry.facts["what"])
 
     def test_more_tries_of_a_phase_that_has_a_neighbour_are_refused_too(
@@ -286,7 +286,7 @@ class TestParts:
     def test_the_command_that_loads_a_season_says_so_and_loads_nothing(
         self, client, phase, tmp_path
     ):
-        text = format_season_file(season_file_structure(phase.task.season))
+        text = format_season_file(build_season_file_structure(phase.task.season))
         head, _phase, rest = text.partition("[[tasks.phases]]")
         added = (
             'slug = "second"\ntitle = "Second"\nopens = 2026-01-01T00:00:00Z\n'
@@ -367,7 +367,7 @@ class TestWhatRunsAlready:
         )
         assert f"Spans, {third.title} scores by corrected 2 runs," in words
         budget = page.context["budget"]
-        sums = f"Together {budget.sum_for_one} {budget.sum_for_colluding}"
+        sums = f"Together {budget.bits_text_for_one_team} {budget.bits_text_for_colluding_teams}"
         assert sums.replace(THIN_SPACE, " ") in words
 
     def test_other_settings_change_and_runs_are_taken(self, client, phase, second):

@@ -118,7 +118,7 @@ def test_a_file_with_a_fault_in_each_part_is_offered_repaired_for_all(
     assert sent["Location"] == reverse("bundle", args=[bundle.pk])
     runs = Submission.objects.filter(bundle=bundle)
     assert sorted(made.phase.task.slug for made in runs) == sorted(BOTH)
-    with storage.runs.open(runs[0].file) as content:
+    with storage.run_file_storage.open(runs[0].file) as content:
         assert content.read() == run()
     gone = send(member, season, do="submit-kept", kept=kept(answer))
     assert "the file is gone" in text_of(gone).lower()

@@ -9,8 +9,8 @@ import pytest
 from django.urls import reverse
 
 from citeboard.teams.models import User
-from scoring.offline.evaluate import load_page, packed
-from scoring.results.runs.claims import dependency_tree_drawing
+from scoring.offline.evaluate import load_page_of_details, pack_details
+from scoring.results.runs.claims import build_dependency_tree_drawing
 from scoring.worker.score import score
 from tasks.models import Phase, Submission
 from tasks.submissions.run_acts import select_run
@@ -215,21 +215,21 @@ def test_a_run_that_is_not_scored_yet_has_no_such_page(client, tmp_path, member)
 
 class TestArcs:
     def test_longer_arcs_run_above_the_shorter_ones_that_they_span(self):
-        found = dependency_tree_drawing(
+        found = build_dependency_tree_drawing(
             ["It", "rains", "in", "Oslo"],
             [1, 1, 1, 2],
             ["nsubj", "ROOT", "prep", "pobj"],
         )
         by_label = {arc["label"]: arc["y"] for arc in found["arcs"]}
         assert by_label["nsubj"] == by_label["pobj"] == by_label["prep"]
-        spanning = dependency_tree_drawing(
+        spanning = build_dependency_tree_drawing(
             ["a", "b", "c"], [0, 2, 0], ["ROOT", "amod", "dobj"]
         )
         by_label = {arc["label"]: arc["y"] for arc in spanning["arcs"]}
         assert by_label["dobj"] < by_label["amod"]
 
     def test_words_do_not_overlap_and_lie_within_the_drawing(self):
-        found = dependency_tree_drawing(
+        found = build_dependency_tree_drawing(
             ["a", "extraordinarily", "b"], [1, 1, 1], ["det", "ROOT", "dep"]
         )
         places = [word["x"] for word in found["words"]]
@@ -237,7 +237,7 @@ class TestArcs:
         assert 0 < places[0] < places[-1] < found["width"]
 
     def test_nothing_is_drawn_of_nothing(self):
-        assert dependency_tree_drawing([], [], [])["arcs"] == []
+        assert build_dependency_tree_drawing([], [], [])["arcs"] == []
 
 
 def test_a_page_of_a_large_run_unpacks_and_decodes_its_own_responses_alone(
@@ -246,7 +246,7 @@ def test_a_page_of_a_large_run_unpacks_and_decodes_its_own_responses_alone(
     told = {
         f"q{number}": {"question": f"What of {number}?" * 50} for number in range(1000)
     }
-    arrays = packed(told, list(told))
+    arrays = pack_details(told, list(told))
     features = {"dataset": [["made up"]] * len(told)}
     texts = np.frombuffer(
         json.dumps({"unit_names": list(told), "features": features}).encode(),
@@ -266,14 +266,14 @@ def test_a_page_of_a_large_run_unpacks_and_decodes_its_own_responses_alone(
     monkeypatch.setattr(
         json, "loads", lambda text: decoded.append(len(text)) or decode(text)
     )
-    found, total = load_page(tmp_path / "kept.npz", 10, 5)
+    found, total = load_page_of_details(tmp_path / "kept.npz", 10, 5)
     assert (total, dict(found)) == (
         1000,
         {f"q{number}": told[f"q{number}"] for number in range(10, 15)},
     )
     assert len(decoded) == 5
     assert sum(read) < arrays["details"].nbytes / 20
-    assert load_page(tmp_path / "kept.npz", 998, 5)[0] == [
+    assert load_page_of_details(tmp_path / "kept.npz", 998, 5)[0] == [
         (f"q{n}", told[f"q{n}"]) for n in (998, 999)
     ]
-    assert load_page(tmp_path / "kept.npz", 1000, 5) == ([], 1000)
+    assert load_page_of_details(tmp_path / "kept.npz", 1000, 5) == ([], 1000)

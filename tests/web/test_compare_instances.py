@@ -232,7 +232,9 @@ def test_every_task_type_shows_its_instances(client, slug):
     options = dict(
         word.split("=", 1) for word in sample_options(kind) if word != "--option"
     )
-    task = factories.make_task(type=slug, rules=[kind.default_rules], options=options)
+    task = factories.make_task(
+        type=slug, rules=[kind.default_rule_set], options=options
+    )
     phase = factories.make_phase(task=task, with_gold=False)
     load_gold(task=task, split=phase.split, paths=gold, reason="the sample")
     content = run.read_bytes()

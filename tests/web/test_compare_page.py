@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from citeboard.core import storage
 from scoring.__main__ import main
-from scoring.results.board.formatting import metric_label, shown
+from scoring.results.board.formatting import display_name_of_metric, format_score
 from scoring.results.comparison import pages as versus_pages, paired_scores as versus
 from tasks.models import Phase, Submission
 from tests import factories
@@ -76,17 +76,21 @@ def test_the_command_on_the_page_prints_the_same(
     )
     for side, run in zip("AB", runs, strict=True):
         (tmp_path / side).mkdir()
-        storage.local_copy(storage.runs, run.file, tmp_path / side)
+        storage.copy_to_local_folder(
+            storage.run_file_storage, run.file, tmp_path / side
+        )
     gold = phase.task.gold.get()
-    storage.local_copy(storage.gold, gold.file, tmp_path).rename(tmp_path / "GOLD.zip")
+    storage.copy_to_local_folder(storage.gold_file_storage, gold.file, tmp_path).rename(
+        tmp_path / "GOLD.zip"
+    )
     (tmp_path / "NONCE").write_text(gold.nonce)
     monkeypatch.chdir(tmp_path)
     words = shlex.split(command.replace("GOLD", "GOLD.zip"))
     assert main([*words[3:], "--json"]) == 0
     for name, told in json.loads(capsys.readouterr().out)["metrics"].items():
-        row = cells(page, metric_label(name))
-        assert row[2] == shown(told["difference"])
-        assert row[4] == versus_pages.p_value_text(told["p"])
+        row = cells(page, display_name_of_metric(name))
+        assert row[2] == format_score(told["difference"])
+        assert row[4] == versus_pages.format_p_value_or_dash(told["p"])
 
 
 def test_one_run_alone_is_compared_with_the_row_above_it(client, phase, runs):
@@ -110,7 +114,7 @@ def test_differences_by_class_stand_in_a_chart_and_in_a_table_behind_it(
     [trace] = figure["data"]
     assert trace["y"] == list(compared.TOPICS)
     for topic, difference in zip(trace["y"], trace["x"], strict=True):
-        assert cells(page, topic)[3] == shown(difference)
+        assert cells(page, topic)[3] == format_score(difference)
     assert set(trace["marker"]["symbol"]) == {"circle-open"}
     assert "has more in 6" in page
 
@@ -150,8 +154,8 @@ def test_whoever_comes_while_long_tests_are_made_is_told_so(
     client, phase, runs, monkeypatch
 ):
     monkeypatch.setattr(versus, "MAX_UNITS_TESTED_AT_ONCE", 3)
-    monkeypatch.setattr(versus, "MAX_WAIT_SECONDS", 0)
-    with versus._one_at_a_time:
+    monkeypatch.setattr(versus, "MAX_WAIT_FOR_SLOW_TEST_SECONDS", 0)
+    with versus._slow_test_lock:
         page = ask(client, phase, status=503, a=runs[0].pk, b=runs[1].pk, tests="now")
     assert "Another comparison is being computed" in page
 
@@ -253,7 +257,7 @@ def test_numbers_that_were_computed_otherwise_are_not_subtracted(client, phase, 
 
 
 def test_matrices_that_are_gone_are_no_fault_of_the_page(client, phase, runs):
-    storage.statistics.delete(runs[0].evaluations.get().statistics)
+    storage.statistics_file_storage.delete(runs[0].evaluations.get().statistics)
     assert "statistics of these runs are missing" in between(client, phase, runs)
 
 

@@ -7,19 +7,19 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place, history_of_subjects
-from citeboard.ops.accounts import collect_own_data, delete_account
+from citeboard.core.audit import find_history_of_place, find_history_of_subjects
+from citeboard.ops.accounts import collect_user_data, delete_account
 from citeboard.teams.membership import add_member
-from scoring.exchange.citations import cite_snapshot
+from scoring.exchange.citations import build_citation_of_snapshot
 from scoring.models import Evaluation, ResultConfirmation, Snapshot
 from scoring.results.runs.confirming import (
     end_confirmation,
     notify_leads_of_due_phases,
     reopen_confirmation,
 )
-from tasks.delivery.notifications.reading import set_channels
+from tasks.delivery.notifications.reading import store_notification_channels
 from tasks.models import Delivery, Notification, Organiser, Phase, Season, Webhook
-from tasks.models.notifications import Channel, Kind
+from tasks.models.notifications import NotificationChannel, NotificationKind
 from tasks.seasons.presets import clone_season
 from tests import factories
 from tests.kept_worlds import keep_world
@@ -210,7 +210,7 @@ def test_files_keep_the_form_of_an_instant_and_pages_show_it_in_words(
     client.get(boards.address("board", phase) + "cite/")
     kept = Snapshot.objects.latest("pk")
     assert kept.content["results"]["words"] == written
-    assert f"Results were {in_words}" in cite_snapshot(kept).note
+    assert f"Results were {in_words}" in build_citation_of_snapshot(kept).note
 
 
 def test_a_caption_of_one_s_own_stays_and_the_comment_says_it(client, phase):
@@ -472,7 +472,7 @@ def test_organisers_end_it_with_a_reason_and_begin_it_anew(
     client.force_login(organiser)
     organise(client, phase, "confirmation-reopen")
     assert told(client, phase)["words"] == PRELIMINARY.format(0)
-    actions = [entry.action for entry in history_of_place(phase.task.season)[:2]]
+    actions = [entry.action for entry in find_history_of_place(phase.task.season)[:2]]
     assert actions == ["confirmation-reopened", "confirmation-ended"]
 
 
@@ -537,7 +537,7 @@ def test_what_is_said_once_more_is_written_once_and_each_change_stands_in_the_hi
     say(client, ada, run(phase))
     entries = [
         entry
-        for entry in history_of_subjects(run(phase))
+        for entry in find_history_of_subjects(run(phase))
         if entry.action.startswith("result-")
     ]
     assert sorted(entry.action for entry in entries) == [
@@ -558,7 +558,7 @@ def test_what_a_person_said_is_among_their_own_data_and_stays_without_them(
     client, phase, ada, organiser
 ):
     say(client, ada, run(phase))
-    [said] = collect_own_data(ada)["confirmed_results"]
+    [said] = collect_user_data(ada)["confirmed_results"]
     assert (said["run"], said["state"]) == (run(phase).pk, "confirmed")
     delete_account(ada)
     assert ResultConfirmation.objects.get().by is None
@@ -652,8 +652,12 @@ def test_a_lead_is_told_in_the_language_of_their_own(named, ada):
 def test_whoever_chose_so_is_told_on_the_site_alone_or_not_at_all(
     client, named, ada, bob
 ):
-    set_channels(user=ada, wanted={Kind.CONFIRM: Channel.SITE})
-    set_channels(user=bob, wanted={Kind.CONFIRM: Channel.NONE})
+    store_notification_channels(
+        user=ada, wanted={NotificationKind.CONFIRM: NotificationChannel.SITE}
+    )
+    store_notification_channels(
+        user=bob, wanted={NotificationKind.CONFIRM: NotificationChannel.NONE}
+    )
     assert notify_leads_of_due_phases() == 1
     assert [letters_to(person) for person in (ada, bob)] == [[], []]
     client.force_login(ada)

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from citeboard.core import storage
 from citeboard.core.models import AuditEntry
-from citeboard.ops.undoing import entries_to_undo
+from citeboard.ops.undoing import find_entries_to_undo
 from scoring.worker.score import score
 from tasks.models import Gold, Job, Phase, Season, Submission, Task
 from tests import factories
@@ -161,8 +161,8 @@ def test_a_program_makes_a_task_of_its_gold_reads_its_declaration_and_declares_i
 
     def drafts() -> set[str]:
         return (
-            set(storage.gold.listdir("drafts")[1])
-            if storage.gold.exists("drafts")
+            set(storage.gold_file_storage.listdir("drafts")[1])
+            if storage.gold_file_storage.exists("drafts")
             else set()
         )
 
@@ -307,7 +307,7 @@ def test_another_declaration_is_shown_with_what_would_be_scored_and_is_taken_bac
     assert Gold.objects.count() == (2 if has_runs else 1)
     worked_off()
     # The first version can be taken back by itself, that of the declaration with it.
-    assert [entry.action for entry in entries_to_undo(task.season)].count(
+    assert [entry.action for entry in find_entries_to_undo(task.season)].count(
         "gold-added"
     ) == 1
     assert "Taken back: declared Why cite anew" in undone(client, "declared-anew")
@@ -419,7 +419,7 @@ def test_a_draft_is_of_its_organiser_s_season_alone(client, season):
     where = reverse("organise-settings-declare", args=["other"])
     assert "draft" not in client.post(where, filled(answer)).context["form"].fields
     assert not Task.objects.exists()
-    assert storage.gold.listdir("drafts")[1]
+    assert storage.gold_file_storage.listdir("drafts")[1]
 
 
 def test_files_of_other_names_become_a_task_that_is_held_against_an_official_number(

@@ -5,11 +5,11 @@ from django.contrib.auth import get_user_model
 from django.urls import reverse
 
 from citeboard.core.models import AuditEntry
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.ops.pruning import delete_season
 from citeboard.teams.models import Token
 from tasks.models import Gold, Registration, Season
-from tasks.seasons.file.load import load_values
+from tasks.seasons.file.load import load_season_from_values
 from tests import factories
 from tests.web.reading import text_of
 
@@ -83,20 +83,20 @@ def test_a_public_season_stays_and_its_page_offers_nothing_else(client, olga, dr
 
 
 def test_a_draft_that_was_public_before_stays(olga):
-    made = load_values(
+    made = load_season_from_values(
         {**VALUES, "season": {**VALUES["season"], "public": True}}, by=olga
     ).season
-    load_values(VALUES, by=olga, slug="a-draft")
+    load_season_from_values(VALUES, by=olga, slug="a-draft")
     made.refresh_from_db()
     assert (made.is_public, made.was_public) == (False, True)
-    with pytest.raises(Refused, match="was public"):
+    with pytest.raises(ActionRefused, match="was public"):
         delete_season(season=made, by=olga)
 
 
 def test_a_draft_that_was_never_public_is_known_as_one(olga):
-    made = load_values(VALUES, by=olga).season
+    made = load_season_from_values(VALUES, by=olga).season
     assert not Season.objects.get(pk=made.pk).was_public
-    load_values(
+    load_season_from_values(
         {**VALUES, "season": {**VALUES["season"], "title": "Another"}},
         by=olga,
         slug="a-draft",
@@ -108,7 +108,7 @@ def test_a_draft_that_was_never_public_is_known_as_one(olga):
 def test_a_draft_with_a_run_of_a_team_stays(olga, draft):
     phase = factories.make_phase(task=factories.make_task(season=draft))
     factories.make_submission(phase=phase)
-    with pytest.raises(Refused, match="runs of teams"):
+    with pytest.raises(ActionRefused, match="runs of teams"):
         delete_season(season=draft, by=olga)
     assert Season.objects.exists()
     assert not AuditEntry.objects.filter(action="season-deleted").exists()
@@ -138,7 +138,7 @@ def test_a_season_that_was_made_a_draft_in_the_admin_was_public(client):
 
 
 def test_a_draft_is_deleted_by_token(client, olga, draft):
-    _, secret = Token.objects.issue(user=olga, name="a program")
+    _, secret = Token.objects.create_token(user=olga, name="a program")
     headers = {"Authorization": f"Token {secret}"}
     where = "/api/v1/seasons/a-draft/settings/season/"
     Season.objects.update(is_public=True)

@@ -5,11 +5,11 @@ from django.core import mail
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
-from citeboard.teams.membership import renew_invitation, secret_of
+from citeboard.core.audit import find_history_of_place
+from citeboard.teams.membership import renew_invitation, sign_invitation_secret
 from tasks.jobs.mails import send_due_mails
 from tasks.models import Job, Registration, Season
-from tasks.submissions.refusals import NotRegistered
+from tasks.submissions.refusals import TeamNotRegistered
 from tasks.submissions.submit import submit_run
 from tests import factories
 from tests.scoring import boards
@@ -74,7 +74,7 @@ def test_a_team_that_waits_for_approval_sends_no_run_until_it_is_approved(
     assert "Night Shift waits for an organiser's approval" in text_of(
         client.get(reverse("season", args=[season.slug]))
     )
-    with pytest.raises(NotRegistered):
+    with pytest.raises(TeamNotRegistered):
         send(phase, team)
     assert "Night Shift takes part." in decide(
         client, organiser, season, team, decision="approve"
@@ -207,7 +207,9 @@ def test_teams_of_different_people_enter_are_approved_and_grow(
         assert f"{team} takes part." in decide(
             client, organiser, season, team, decision="approve"
         )
-    link = reverse("join", args=[secret_of(renew_invitation(team=team, by=bob))])
+    link = reverse(
+        "join", args=[sign_invitation_secret(renew_invitation(team=team, by=bob))]
+    )
     client.force_login(factories.make_user())
     client.post(link)
     assert team.memberships.count() == 2
@@ -246,7 +248,10 @@ def test_nobody_joins_a_second_team_of_a_season(client):
     factories.make_team(season=season, lead=ada)
     other = factories.make_team(season=season)
     link = reverse(
-        "join", args=[secret_of(renew_invitation(team=other, by=other.members.get()))]
+        "join",
+        args=[
+            sign_invitation_secret(renew_invitation(team=other, by=other.members.get()))
+        ],
     )
     client.force_login(ada)
     response = client.post(link)
@@ -319,7 +324,7 @@ def test_who_did_what_about_an_entry_is_in_the_history_of_the_season(
     client.post(reverse("organise-entry", args=[season.slug]), {"registration": "open"})
     assert [
         (entry.actor_name, entry.action, entry.subject)
-        for entry in history_of_place(season)
+        for entry in find_history_of_place(season)
     ] == [
         ("Olga", "entry-changed", "The season"),
         ("Ada", "entry-taken-back", "Night Shift"),

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from tasks.models import Organiser, Phase
 from tests import factories
 from tests.scoring import boards
@@ -54,7 +54,7 @@ def test_it_stands_on_the_board_and_on_what_was_cited_before_and_not_on_what_is_
     assert SHOWN not in page(client, later)
     [told] = client.get(reverse("api:errata", args=[phase.pk])).json()
     assert told["text"] == WORDS
-    assert history_of_place(phase.task.season).first().changes[0]["after"] == WORDS
+    assert find_history_of_place(phase.task.season).first().changes[0]["after"] == WORDS
 
 
 def test_it_renders_as_markdown_and_runs_nothing(client, phase, organiser):

@@ -96,7 +96,7 @@ def drawn(organiser, phase, of="citations", labels=60) -> EstimateSheet:
 
 def filled(sheet, **changes) -> SimpleUploadedFile:
     """Return the sheet as people send it back."""
-    with storage.statistics.open(sheet.file) as kept:
+    with storage.statistics_file_storage.open(sheet.file) as kept:
         head, *rows = [json.loads(line) for line in kept.read().splitlines()]
     with TemporaryDirectory() as name:
         people = World(Path(name)).people
@@ -246,7 +246,9 @@ def test_the_seed_of_the_sample_is_public_once_everybody_may_have_the_gold(
 
 
 def files_in_storage() -> set[str]:
-    return {entry.name for entry in storage.statistics.entries("background")}
+    return {
+        entry.name for entry in storage.statistics_file_storage.entries("background")
+    }
 
 
 @pytest.mark.parametrize("work", ["sheet", "labels"])
@@ -259,7 +261,9 @@ def test_a_job_whose_result_is_not_stored_leaves_no_file(world, monkeypatch, wor
     def fail(*given, **named):
         raise RuntimeError("the transaction fails")
 
-    monkeypatch.setattr("scoring.worker.background._delete_sent_file", fail)
+    monkeypatch.setattr(
+        "scoring.worker.background._finish_row_and_delete_sent_file", fail
+    )
     if sheet is None:
         fields = {"of": "citations", "labels": 60}
         client.post(organise("-make", phase, phase.pk), fields)
@@ -390,7 +394,7 @@ def test_a_sample_that_cannot_be_is_refused_at_its_field(world, fields):
 
 def test_programs_draw_a_sample_and_bring_labels(world, client):
     organiser, phase, runs = world
-    _row, secret = Token.objects.issue(user=organiser, name="program")
+    _row, secret = Token.objects.create_token(user=organiser, name="program")
     told = {"Authorization": f"Token {secret}"}
     sheets = f"/api/v1/phases/{phase.pk}/estimate-sheets/"
     asked = client.post(sheets, {"of": "citations", "labels": 60}, headers=told)

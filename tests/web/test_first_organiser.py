@@ -13,7 +13,11 @@ from django.test import Client
 from django.utils import timezone
 
 from citeboard.teams.models import FirstOrganiserToken, User
-from tasks.seasons.organisers import MAX_TOKENS, how_to_begin, needs_first_organiser
+from tasks.seasons.organisers import (
+    MAX_FIRST_ORGANISER_TOKENS,
+    is_first_organiser_missing,
+    write_first_organiser_instructions,
+)
 from tests.factories import make_season, make_user
 from tests.web.reading import text_of
 
@@ -32,7 +36,9 @@ def fresh():
 
 
 def printed() -> str:
-    return re.search(r"with the token (\S+) \(good once", how_to_begin())[1]
+    return re.search(
+        r"with the token (\S+) \(good once", write_first_organiser_instructions()
+    )[1]
 
 
 @pytest.mark.both_databases
@@ -52,7 +58,7 @@ def test_the_token_that_the_doctor_prints_makes_the_first_organiser_once(client)
     )  # fmt: skip
     assert olga.emailaddress_set.get().verified
     assert not FirstOrganiserToken.objects.exists()
-    assert how_to_begin() == ""
+    assert write_first_organiser_instructions() == ""
     again = Client()
     assert again.get(HERE).status_code == 404
     assert (
@@ -65,9 +71,9 @@ def test_the_token_that_the_doctor_prints_makes_the_first_organiser_once(client)
 
 
 def test_the_store_knows_no_token_and_only_the_newest_are_good():
-    secrets = [printed() for _number in range(MAX_TOKENS + 1)]
+    secrets = [printed() for _number in range(MAX_FIRST_ORGANISER_TOKENS + 1)]
     kept = FirstOrganiserToken.objects.values_list("digest", flat=True)
-    assert len(kept) == MAX_TOKENS
+    assert len(kept) == MAX_FIRST_ORGANISER_TOKENS
     assert not any(secret in digest for secret in secrets for digest in kept)
     wrong = Client().post(HERE, {**GIVEN, "secret": secrets[0]})
     assert (wrong.status_code, User.objects.count()) == (422, 0)
@@ -91,8 +97,8 @@ def test_where_somebody_may_organise_nothing_is_printed_and_no_token_is_good(
     secret, somebody = printed(), make_user(is_staff=organises == "staff")
     if organises == "organiser":
         make_season(organiser=somebody)
-    assert not needs_first_organiser()
-    assert how_to_begin() == ""
+    assert not is_first_organiser_missing()
+    assert write_first_organiser_instructions() == ""
     assert client.post(HERE, {**GIVEN, "secret": secret}).status_code == 404
 
 

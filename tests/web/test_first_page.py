@@ -7,21 +7,24 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.instants import ENDLESS_TIME
-from scoring.results.board.public_results import public_verdict
-from scoring.results.comparison.drawing import draw, first_answered_example
-from scoring.results.comparison.examples import (
-    MAX_CHARACTERS,
-    MAX_LINES,
-    short_example,
+from citeboard.core.instants import ENDLESS_PHASE_END
+from scoring.results.board.public_results import load_public_verdict
+from scoring.results.comparison.drawing import (
+    build_parts_of_whole_instance,
+    find_first_answered_example,
 )
-from scoring.results.comparison.pieces import BOTH, PLACE
+from scoring.results.comparison.examples import (
+    MAX_EXAMPLE_LINE_CHARACTERS,
+    MAX_EXAMPLE_LINES,
+    build_short_example,
+)
+from scoring.results.comparison.pieces import CITATION_POSITION, IN_GOLD_AND_ANSWER
 from tasks.models import Task
 from tasks.seasons.cards import (
-    SENTENCES_BY_TASK_TYPE,
+    DESCRIPTIONS_BY_TASK_TYPE,
     TaskCard,
-    describe_task,
-    first_sentence,
+    extract_first_sentence_of_card,
+    get_one_sentence_description,
 )
 from tasks.types import task_types
 from tests import factories
@@ -29,7 +32,9 @@ from tests.scoring import boards
 from tests.scoring.publications import PLACEMENTS, keep_publication
 from tests.web.reading import text_of
 
-DRAWN = [slug for slug, kind in task_types().items() if first_answered_example(kind)]
+DRAWN = [
+    slug for slug, kind in task_types().items() if find_first_answered_example(kind)
+]
 
 
 def test_every_type_that_comes_with_a_sample_is_drawn():
@@ -39,11 +44,11 @@ def test_every_type_that_comes_with_a_sample_is_drawn():
 @pytest.mark.parametrize("slug", DRAWN)
 def test_a_drawn_sample_marks_what_gold_and_answer_share_and_where_it_is_cited(slug):
     kind = task_types()[slug]
-    parts = draw(kind, first_answered_example(kind))
+    parts = build_parts_of_whole_instance(kind, find_first_answered_example(kind))
     kinds = {
         piece.kind for part in parts for line in part.lines for piece in line.pieces
     }
-    assert kinds & {BOTH, PLACE}
+    assert kinds & {IN_GOLD_AND_ANSWER, CITATION_POSITION}
     assert all(line.words for part in parts for line in part.lines if line.kind)
 
 
@@ -59,7 +64,7 @@ def test_an_open_task_stands_with_its_sentence_leader_verdict_and_an_example(cli
     assert "right" in said
     assert "0.5000" in page
     assert "Team 0.5" in said
-    assert public_verdict(phase).text in said
+    assert load_public_verdict(phase).text in said
     assert boards.address("board", phase) in page
 
 
@@ -89,10 +94,14 @@ def test_organisers_say_their_task_in_a_sentence_of_their_own(client):
 @pytest.mark.parametrize("slug", sorted(task_types()))
 def test_every_built_in_type_has_a_sentence_and_a_short_example(slug):
     kind = task_types()[slug]
-    assert describe_task(Task(type=slug)) == str(SENTENCES_BY_TASK_TYPE[slug])
-    for part in short_example(kind):
-        assert len(part.lines) <= MAX_LINES + 1
-        assert part.characters <= (MAX_LINES + 1) * (MAX_CHARACTERS + 2)
+    assert get_one_sentence_description(Task(type=slug)) == str(
+        DESCRIPTIONS_BY_TASK_TYPE[slug]
+    )
+    for part in build_short_example(kind):
+        assert len(part.lines) <= MAX_EXAMPLE_LINES + 1
+        assert part.characters <= (MAX_EXAMPLE_LINES + 1) * (
+            MAX_EXAMPLE_LINE_CHARACTERS + 2
+        )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +115,7 @@ def test_every_built_in_type_has_a_sentence_and_a_short_example(slug):
     ],
 )  # fmt: skip
 def test_a_declared_task_is_described_by_the_first_sentence_of_its_card(card, sentence):
-    assert first_sentence(TaskCard(card)) == sentence
+    assert extract_first_sentence_of_card(TaskCard(card)) == sentence
 
 
 @pytest.mark.django_db
@@ -150,7 +159,7 @@ def test_where_a_board_shows_ranks_alone_the_first_page_draws_no_number(client):
 def test_dates_stand_on_the_first_page_where_there_are_any(client):
     closes = timezone.now() + dt.timedelta(days=20)
     ending = boards.make_phase(closes=closes)
-    boards.make_phase(season=ending.task.season, closes=ENDLESS_TIME)
+    boards.make_phase(season=ending.task.season, closes=ENDLESS_PHASE_END)
     said = text_of(client.get("/"))
     assert len(re.findall(r"\buntil \d", said)) == 1
     assert "no end" not in said

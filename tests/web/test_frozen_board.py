@@ -7,14 +7,14 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
-from citeboard.core.refusals import Refused
+from citeboard.core.audit import find_history_of_place
+from citeboard.core.refusals import ActionRefused
 from scoring.models import Evaluation, FrozenBoard, ManualMeasure, ManualScore, Snapshot
-from scoring.results.board.open_gold import may_have_gold
+from scoring.results.board.open_gold import may_download_gold
 from scoring.results.board.snapshots import save_due_snapshots, save_frozen_boards
 from scoring.worker.rescoring import rescore_run
 from tasks.models import Organiser, Phase
-from tasks.seasons.phase_acts import freeze_board, freeze_board_now, reveal_frozen
+from tasks.seasons.phase_acts import freeze_board_now, reveal_frozen, set_board_freeze
 from tests import factories
 from tests.access.scene import without_instants
 from tests.scoring import boards
@@ -169,7 +169,7 @@ def test_numbers_that_were_replaced_since_are_not_shown_as_those_of_then(client,
 
 
 def test_a_run_that_stands_on_a_frozen_board_is_not_scored_anew(phase, organiser):
-    with pytest.raises(Refused, match="the board is frozen"):
+    with pytest.raises(ActionRefused, match="the board is frozen"):
         rescore_run(submission=early(phase), by=organiser)
 
 
@@ -206,10 +206,10 @@ def test_scores_entered_by_hand_meanwhile_are_for_organisers(client, phase, orga
 def test_gold_stays_closed_while_a_board_on_it_is_frozen(phase):
     Phase.objects.update(gold_is_public=True)
     phase.refresh_from_db()
-    assert not may_have_gold(phase, None)
+    assert not may_download_gold(phase, None)
     phase.frozen_until = timezone.now() - HOUR / 2
     phase.save()
-    assert may_have_gold(phase, None)
+    assert may_download_gold(phase, None)
 
 
 def test_frozen_and_revealed_boards_are_kept(phase):
@@ -268,7 +268,7 @@ def test_organisers_freeze_and_reveal_by_buttons_and_the_history_tells_it(
     assert FrozenBoard.objects.filter(rules="corrected").exists()
     assert post(client, phase, "organise-unfreeze").status_code == 302
     assert not Phase.objects.get().is_frozen()
-    entries = list(history_of_place(phase.task.season)[:2])
+    entries = list(find_history_of_place(phase.task.season)[:2])
     assert [entry.action for entry in entries] == ["board-frozen"] * 2
     assert "until it is revealed" in entries[1].words
     assert told(client, phase) == [(False, True)] * 3
@@ -318,13 +318,13 @@ def test_instants_that_contradict_each_other_are_refused(
 def test_a_frozen_board_is_not_frozen_at_another_instant_and_only_a_frozen_one_revealed(
     phase, organiser
 ):
-    with pytest.raises(Refused, match="frozen already"):
-        freeze_board(
+    with pytest.raises(ActionRefused, match="frozen already"):
+        set_board_freeze(
             phase=phase, frozen_from=timezone.now(), frozen_until=None, by=organiser
         )
     assert freeze_board_now(phase=phase, by=organiser).frozen_from == phase.frozen_from
     reveal_frozen(phase=phase, by=organiser)
-    with pytest.raises(Refused, match="not frozen"):
+    with pytest.raises(ActionRefused, match="not frozen"):
         reveal_frozen(phase=phase, by=organiser)
 
 
@@ -332,9 +332,9 @@ def test_what_was_revealed_is_not_hidden_again_as_of_the_same_instant(phase, org
     revealed = reveal_frozen(phase=phase, by=organiser)
     stood = {"phase": phase, "frozen_from": revealed.frozen_from, "by": organiser}
     for until in (None, timezone.now() + HOUR):
-        with pytest.raises(Refused, match="from now on or later"):
-            freeze_board(frozen_until=until, **stood)
-    assert freeze_board(frozen_until=revealed.frozen_until, **stood) == revealed
+        with pytest.raises(ActionRefused, match="from now on or later"):
+            set_board_freeze(frozen_until=until, **stood)
+    assert set_board_freeze(frozen_until=revealed.frozen_until, **stood) == revealed
     assert not Phase.objects.get().is_frozen()
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from scoring.results.board.open_gold import run_released_with_gold
+from scoring.results.board.open_gold import find_run_released_with_gold
 from scoring.results.board.visibility import may_see_scores
 from tasks.gold.early import EmbargoBreach
 from tasks.models import Gold, Phase, Submission
@@ -77,11 +77,13 @@ def test_what_is_kept_elsewhere_opens_no_run_of_a_board_and_no_label(practice):
     run = factories.make_submission(phase=practice, status="scored")
     boards.score(run, 0.25, gold=Gold.objects.get())
     assert (
-        run_released_with_gold(Phase.objects.get(pk=practice.pk), None, run.pk) == run
+        find_run_released_with_gold(Phase.objects.get(pk=practice.pk), None, run.pk)
+        == run
     )
     same_gold_elsewhere(practice)
     assert (
-        run_released_with_gold(Phase.objects.get(pk=practice.pk), None, run.pk) is None
+        find_run_released_with_gold(Phase.objects.get(pk=practice.pk), None, run.pk)
+        is None
     )
 
 

@@ -6,16 +6,19 @@ import pytest
 from django.urls import reverse
 
 from citeboard.core import storage
-from scoring.metrics import metrics_of
+from scoring.metrics import build_metrics
 from scoring.models import Evaluation
-from scoring.offline.compare import paired
-from scoring.results.board.comparisons import gold_power, read_statistics
-from scoring.results.board.formatting import metric_label
+from scoring.offline.compare import align_two_runs
+from scoring.results.board.comparisons import (
+    estimate_power_on_gold,
+    read_statistics_of_run,
+)
+from scoring.results.board.formatting import display_name_of_metric
 from scoring.stats.significance import (
-    detectable_difference,
-    difference_error,
+    compute_detectable_difference,
+    compute_difference_error,
+    compute_needed_units,
     power,
-    units_needed,
 )
 from tasks.models import Organiser, Phase
 from tests import factories
@@ -24,7 +27,7 @@ from tests.web.reading import text_of
 
 pytestmark = pytest.mark.django_db
 
-LABEL = metric_label("overlap_f1_micro")
+LABEL = display_name_of_metric("overlap_f1_micro")
 UNKNOWN = "is known once two runs, such as baselines, have been scored on it"
 
 
@@ -45,12 +48,14 @@ def test_it_is_not_known_before_two_runs_were_scored(client):
 def test_the_difference_is_that_of_the_error_between_the_runs(client):
     phase = make_phase()
     runs = [scored(phase, right) for right in (3, 8)]
-    a, b = (read_statistics(run.evaluations.get()) for run in runs)
+    a, b = (read_statistics_of_run(run.evaluations.get()) for run in runs)
     task = phase.task
-    metric = metrics_of(
-        task.task_type, task.ranking_rules, task.task_type.checked_options({})
+    metric = build_metrics(
+        task.task_type, task.ranking_rules, task.task_type.validate_options({})
     )[0]
-    smallest = detectable_difference(difference_error(paired(metric, a, b)), 10)
+    smallest = compute_detectable_difference(
+        compute_difference_error(align_two_runs(metric, a, b)), 10
+    )
     told = page(client, phase)
     assert UNKNOWN not in told
     assert (
@@ -75,8 +80,8 @@ def test_matrices_that_are_gone_leave_it_unknown(client):
     for right in (3, 8):
         scored(phase, right)
     for evaluation in Evaluation.objects.all():
-        storage.statistics.delete(evaluation.statistics)
-    assert gold_power(phase.task.gold.get()) is None
+        storage.statistics_file_storage.delete(evaluation.statistics)
+    assert estimate_power_on_gold(phase.task.gold.get()) is None
     assert UNKNOWN in page(client, phase)
 
 
@@ -91,19 +96,24 @@ def test_organisers_choose_differences_and_see_the_chance_of_each_by_the_size_of
     client,
 ):
     phase = make_phase()
-    a, b = (read_statistics(scored(phase, right).evaluations.get()) for right in (3, 8))
+    a, b = (
+        read_statistics_of_run(scored(phase, right).evaluations.get())
+        for right in (3, 8)
+    )
     task = phase.task
-    metric = metrics_of(
-        task.task_type, task.ranking_rules, task.task_type.checked_options({})
+    metric = build_metrics(
+        task.task_type, task.ranking_rules, task.task_type.validate_options({})
     )[0]
-    error = difference_error(paired(metric, a, b))
+    error = compute_difference_error(align_two_runs(metric, a, b))
     source = f"gold-{task.gold.get().pk}"
     told = planned(client, task.season, source=source, effects="0.2 0.1", systems="3")
     chances = [
         power(effect, error, 10, at_units=20, comparisons=2) for effect in (0.1, 0.2)
     ]
     assert "20 topics {:.0f} % {:.0f} %".format(*(100 * own for own in chances)) in told
-    needed = [units_needed(effect, error, 10, comparisons=2) for effect in (0.1, 0.2)]
+    needed = [
+        compute_needed_units(effect, error, 10, comparisons=2) for effect in (0.1, 0.2)
+    ]
     assert "Units for a chance of 80 % {} {}".format(*needed) in told
     assert "Chance that a difference is found, by the size of the test set" in told
     assert "These are no numbers" in planned(

@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
-from tasks.delivery.notifications.events import remind_of_deadlines
-from tasks.delivery.notifications.reading import channels_by_kind
+from tasks.delivery.notifications.events import send_deadline_reminders
+from tasks.delivery.notifications.reading import load_channels_by_kind
 from tasks.jobs.mails import send_due_mails
 from tasks.models import Job, Notification, Phase, Season, Submission
-from tasks.models.notifications import Channel, Kind
+from tasks.models.notifications import NotificationChannel, NotificationKind
 from tests import factories
 from tests.api.conftest import API
 from tests.scoring import boards
@@ -152,13 +152,19 @@ def test_who_ends_such_mails_by_their_link_without_signing_in_still_gets_those_a
     assert "E-mails of organisers to some of the teams" in text_of(
         Client().post(f"/{link}")
     )
-    assert channels_by_kind(silent)[Kind.MAILED] == Channel.SITE
+    assert (
+        load_channels_by_kind(silent)[NotificationKind.MAILED]
+        == NotificationChannel.SITE
+    )
     assert "1 by e-mail, after ten minutes" in send(browser, group="without-run")[0]
     Phase.objects.update(closes=timezone.now() + dt.timedelta(hours=9))
-    remind_of_deadlines()
+    send_deadline_reminders()
     told = Notification.objects.filter(user=silent)
-    assert {row.kind for row in told if row.job_id} == {Kind.MAILED, Kind.DEADLINE}
-    assert told.filter(kind=Kind.MAILED, job=None).count() == 1
+    assert {row.kind for row in told if row.job_id} == {
+        NotificationKind.MAILED,
+        NotificationKind.DEADLINE,
+    }
+    assert told.filter(kind=NotificationKind.MAILED, job=None).count() == 1
 
 
 def test_nobody_is_mailed_of_a_group_without_teams_or_of_a_draft(browser, phase):
@@ -172,7 +178,7 @@ def test_nobody_is_mailed_of_a_group_without_teams_or_of_a_draft(browser, phase)
 
 
 def test_a_program_is_shown_the_same_by_a_dry_run(client, phase, organiser):
-    _token, secret = Token.objects.issue(user=organiser, name="program")
+    _token, secret = Token.objects.create_token(user=organiser, name="program")
     token = {"headers": {"Authorization": f"Token {secret}"}}
     where, body = f"{API}/seasons/one/mails/", {**SAID, "group": "late"}
     [told] = client.post(f"{where}?dry_run=true", body, **token).json()["told"]

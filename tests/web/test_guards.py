@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core import confinement
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from tasks.gold.early import confirm_disclosure
 from tasks.models import Notification, Organiser, Phase, Season
 from tasks.seasons.file.load import change_settings
@@ -62,7 +62,7 @@ def test_who_is_removed_is_shown_first_told_by_mail_and_brought_back(
     assert not season.organisers.filter(user=eve).exists()
     told = Notification.objects.get(user=eve)
     assert told.job_id
-    entry = history_of_place(season).get(action="helper-removed")
+    entry = find_history_of_place(season).get(action="helper-removed")
     client.post(reverse("organise-undo", args=["one", entry.pk]))
     assert season.organisers.get(user=eve).role == "helper"
     assert not Notification.objects.filter(user=eve, job__state="queued").exists()

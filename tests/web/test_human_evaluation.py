@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from citeboard.teams.models import Membership, Token
 from scoring.human import outcome
-from scoring.human.ratings import all_disputed_texts
+from scoring.human.ratings import find_all_disputed_texts
 from scoring.models import Annotator, HumanScore, Rating, Sheet, SheetText
 from tests import factories
 from tests.background.background import followed
@@ -319,7 +319,7 @@ def test_organisers_and_annotators_do_the_same_by_token(sheet, phase, organiser)
     def program(person) -> Client:
         return Client(
             headers={
-                "Authorization": f"Token {Token.objects.issue(user=person, name='t')[1]}"
+                "Authorization": f"Token {Token.objects.create_token(user=person, name='t')[1]}"
             }
         )
 
@@ -749,14 +749,14 @@ def test_an_adjudicator_decides_where_annotators_differ_by_as_much_as_was_chosen
 def test_agreement_is_that_of_the_first_ratings_whatever_was_decided(
     client, phase, sheet, runs
 ):
-    before = outcome.agreement_by_criterion(published_by_two(sheet, runs))
+    before = outcome.compute_agreement_by_criterion(published_by_two(sheet, runs))
     judge = Annotator.objects.create(sheet=sheet, name="Eve", is_adjudicator=True)
     Sheet.objects.update(adjudicated_from=1)
     text = SheetText.objects.filter(
-        pk__in=all_disputed_texts(Sheet.objects.get())
+        pk__in=find_all_disputed_texts(Sheet.objects.get())
     ).first()
     Rating.objects.create(annotator=judge, text=text, readability=1, consistency=1)
-    assert outcome.agreement_by_criterion(Sheet.objects.get()) == before
+    assert outcome.compute_agreement_by_criterion(Sheet.objects.get()) == before
 
 
 def published_by_two(sheet, runs):

@@ -18,7 +18,11 @@ from citeboard.teams.models import User
 from citeboard.web.runs import instances as readers
 from scoring.offline.evaluate import load_instances
 from scoring.results.comparison import reading
-from scoring.results.comparison.pieces import InstanceLine, InstancePart, TextPiece
+from scoring.results.comparison.pieces import (
+    DisplayedInstanceLine,
+    DisplayedInstancePart,
+    MarkedTextPiece,
+)
 from tasks.gold.gold_files import load_gold
 from tasks.models import Phase, Submission
 from tasks.models.seasons import increment_board_version
@@ -414,8 +418,10 @@ def test_a_page_says_why_old_scores_have_no_marks_and_lets_organisers_rescore(
 ):
     button = reverse("submission-rescore", args=[run.pk])
     assert button not in ask(client, run, staff)
-    monkeypatch.setattr(type(run.phase.task.task_type), "has_parts", True)
-    monkeypatch.setattr(readers, "_lacks_parts", lambda instance, place: place == 0)
+    monkeypatch.setattr(type(run.phase.task.task_type), "has_answer_parts", True)
+    monkeypatch.setattr(
+        readers, "_lacks_marked_parts", lambda instance, place: place == 0
+    )
     told = ask(client, run, staff)
     assert "was scored before scores stored which parts of an answer are right" in told
     assert "in the order of the task" in told
@@ -476,8 +482,10 @@ def test_who_may_not_see_the_gold_is_told_no_outcome_and_cannot_filter_by_one(
 
 
 def test_a_long_text_is_folded_and_stands_open_where_it_is_read_alone():
-    part = InstancePart(
-        "Answer", "answer", [InstanceLine([TextPiece("word " * 400 + "end")])]
+    part = DisplayedInstancePart(
+        "Answer",
+        "answer",
+        [DisplayedInstanceLine([MarkedTextPiece("word " * 400 + "end")])],
     )
     folded = render_to_string("runs/_drawn.html", {"parts": [part]})
     assert "The whole text, 2,003 characters" in re.sub("[\u2009\u202f]", ",", folded)

@@ -7,7 +7,7 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.teams.models import Invitation, Membership, Team
 from tests import factories
 from tests.scoring import boards
@@ -229,7 +229,7 @@ def test_what_changed_in_a_team_is_told_to_its_members(client, team, lead):
         "Ada handed the lead over to Bob",
     ):
         assert words in page
-    assert [entry.action for entry in history_of_place(team)] == [
+    assert [entry.action for entry in find_history_of_place(team)] == [
         "lead-handed-over", "member-joined", "invitation-renewed",
     ]  # fmt: skip
 

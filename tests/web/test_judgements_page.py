@@ -152,7 +152,7 @@ def test_a_second_file_takes_the_place_of_the_first(client, run):
     first = JudgedRun.objects.get().file
     bring(client, run, said("A", 1, 1, 1))
     assert JudgedRun.objects.count() == 1
-    assert not storage.statistics.exists(first)
+    assert not storage.statistics_file_storage.exists(first)
 
 
 @pytest.mark.parametrize(

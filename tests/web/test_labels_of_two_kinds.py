@@ -7,7 +7,7 @@ from contextlib import nullcontext
 import pytest
 from django.urls import reverse
 
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import Token
 from scoring.__main__ import main as offline
 from scoring.models import Judge, PendingLabels
@@ -95,7 +95,7 @@ def test_each_line_names_its_kind_and_its_button_shares_this_kind_alone(
 @pytest.mark.usefixtures("labels")
 def test_a_program_names_the_kind_of_a_judge_of_several_kinds(client, phase, staff):
     path = reverse("api:share-labels", args=[phase.task.season.slug])
-    token = Token.objects.issue(user=staff, name="staff")[1]
+    token = Token.objects.create_token(user=staff, name="staff")[1]
 
     def share(**given):
         return client.post(
@@ -137,7 +137,7 @@ def test_a_judge_of_one_kind_needs_no_kind_and_has_no_other(
 def test_nothing_is_shared_without_the_kind_where_there_are_several(
     phase, labels, staff
 ):
-    with pytest.raises(Refused, match="labels of several kinds from this judge"):
+    with pytest.raises(ActionRefused, match="labels of several kinds from this judge"):
         share_labels(season=phase.task.season, model=JUDGE, by=staff)
     assert shared_kinds() == set()
 

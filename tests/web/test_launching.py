@@ -9,11 +9,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.ops import launching
 from citeboard.teams.models import Team, User
 from tasks.models import Gold, Phase, Season, Submission
-from tasks.models.seasons import SEASON_DATES
+from tasks.models.seasons import SEASON_DATE_FIELDS
 from tasks.registration.entries import publish_terms
 from tests.factories import (
     make_gold,
@@ -50,7 +50,7 @@ def filled(client) -> dict[str, object]:
     """What the calendar's form begins with."""
     form = client.get(f"{ORGANISE}calendar/").context["form"]
     names = [
-        *SEASON_DATES,
+        *SEASON_DATE_FIELDS,
         *(f"{key}.{name}" for key in form.phases for name in ("opens", "closes")),
     ]
     return {name: form[name].value() or "" for name in names}
@@ -75,7 +75,7 @@ def test_all_dates_are_changed_in_one_table(client, season):
     assert Season.objects.get().workshop_at == dt.datetime(
         2031, 9, 1, 9, 0, tzinfo=dt.UTC
     )
-    [entry] = history_of_place(season).filter(action="settings-changed")
+    [entry] = find_history_of_place(season).filter(action="settings-changed")
     assert {change["key"] for change in entry.changes} - {"tasks.two.position"} == {
         "tasks.one.phases.final.closes", "season.workshop_at"
     }  # fmt: skip

@@ -10,7 +10,7 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
 from scoring.models import Judge, Judgement, JudgementImport
 from scoring.worker.entailment_labels import import_labels
-from scoring.worker.ledger import share_judge
+from scoring.worker.ledger import share_judge_with_all_seasons
 from scoring.worker.score import score
 from tasks.models import Job
 from tests.background.background import followed, work_off
@@ -120,7 +120,7 @@ def test_nobody_withdraws_imports_of_others(client, phase, tmp_path):
 
 
 def test_a_program_brings_and_withdraws_by_token(client, phase, organiser):
-    token = Token.objects.issue(user=organiser, name="ledger")[1]
+    token = Token.objects.create_token(user=organiser, name="ledger")[1]
     headers = {"Authorization": f"Token {token}"}
     path = reverse("api:ledger", args=[phase.task.season.slug])
     answer = client.post(path, {"file": sent(ROWS)}, headers=headers)
@@ -141,7 +141,9 @@ def test_an_organiser_learns_nothing_of_the_seasons_behind_shared_rows(
     path = write_lines(tmp_path / "rows.jsonl", decided())
     import_labels(path=path, filename="rows.jsonl", by=None, season=other.task.season)
     Judgement.objects.update(rationale="The gold says so.")
-    share_judge(season=other.task.season, name=MODEL, kind="entails", by=make_user())
+    share_judge_with_all_seasons(
+        season=other.task.season, name=MODEL, kind="entails", by=make_user()
+    )
     run = citing_run(citing_phase(tmp_path / "third", organiser=make_user()))
     for job in Job.objects.filter(submission=run):
         score(job.pk)

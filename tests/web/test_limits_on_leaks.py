@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from scoring.results.board import snapshots
-from scoring.results.board.leak_budget import leak_budget_of
+from scoring.results.board.leak_budget import compute_leak_budget_of_phase
 from scoring.worker.rescoring import request_rescoring_of_stale_phases
 from tasks.models import Phase
 from tests.api.conftest import API
@@ -151,7 +151,11 @@ def test_the_budget_counts_the_bins_of_confidence(tmp_path):
         task = declare(replace(small, toml=toml), season)
         phase = make_phase(task=task, with_gold=False)
         publish_gold(phase, small.gold_files(), tmp_path / measure)
-        own = [item for item in leak_budget_of(phase).items if item.phase == phase]
+        own = [
+            item
+            for item in compute_leak_budget_of_phase(phase).items
+            if item.phase == phase
+        ]
         numbers.append(own[0].numbers)
     assert numbers == [7, 7 + 10 + 2]
 
@@ -254,7 +258,9 @@ def test_what_registered_teams_are_told_together_is_counted_and_warned_of_alike(
     addresses.append(reverse("organise-settings-phase", args=[slug, phase.pk]))
     told = r"tells at most (\d+) bits .* The 3 teams that are registered learn at most (\d+) bits together"
     for enough, warns in ((1000.0, False), (20.0, True)):
-        monkeypatch.setattr("scoring.results.board.leak_budget.BITS_NEEDED", enough)
+        monkeypatch.setattr(
+            "scoring.results.board.leak_budget.DANGEROUS_BITS_PER_INSTANCE", enough
+        )
         for _number in range(3 - phase.task.season.registrations.count()):
             make_team(season=phase.task.season)
         for page in (text_of(client.get(each)) for each in addresses):
@@ -282,13 +288,13 @@ def test_a_share_above_all_of_it_is_refused_at_its_field(client, people):
 def test_runs_to_another_phase_on_the_same_gold_use_up_tries_where_a_phase_says_so(
     people,
 ):
-    from tasks.submissions.submit import remaining_quota
+    from tasks.submissions.submit import compute_remaining_quota
 
     phase, runs = limited(people, runs_in_total=5)
     after = timezone.now() + dt.timedelta(days=40)
     other = make_phase(
         task=phase.task, split=phase.split, runs_in_total=5, closes=after
     )
-    assert remaining_quota(other, runs[0].team).left == 5
+    assert compute_remaining_quota(other, runs[0].team).left == 5
     other.shares_tries = True
-    assert remaining_quota(other, runs[0].team).left == 3
+    assert compute_remaining_quota(other, runs[0].team).left == 3

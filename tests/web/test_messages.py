@@ -5,13 +5,13 @@ from django.test import Client
 from django.urls import reverse
 
 from tasks.delivery.notifications.reading import (
-    channels_by_kind,
-    set_channels,
-    unsubscribe_secret,
+    load_channels_by_kind,
+    sign_unsubscribe_secret,
+    store_notification_channels,
 )
-from tasks.jobs.mails import outgoing_mail_state
+from tasks.jobs.mails import load_outgoing_mail_state
 from tasks.models import Job, Notification, Phase
-from tasks.models.notifications import Channel, Kind
+from tasks.models.notifications import NotificationChannel, NotificationKind
 from tasks.seasons.announcements import announce
 from tests import factories
 from tests.api.conftest import API
@@ -78,7 +78,7 @@ def test_nobody_reads_or_marks_the_messages_of_others(client, phase):
 
 def test_a_message_of_an_outcome_goes_when_the_phase_hides_it(client, phase, ada):
     Notification.objects.create(
-        user=ada, kind=Kind.SCORED, event="e", season=phase.task.season, phase=phase,
+        user=ada, kind=NotificationKind.SCORED, event="e", season=phase.task.season, phase=phase,
         team=ada.teams.get(), submission=boards.make_run(phase, ada.teams.get(), system="Owl"),
     )  # fmt: skip
     assert "Owl" in page_of(client)
@@ -90,36 +90,60 @@ def test_a_message_of_an_outcome_goes_when_the_phase_hides_it(client, phase, ada
 @pytest.mark.both_databases
 def test_choices_are_kept_and_what_is_no_choice_changes_nothing(client, phase, ada):
     address = reverse("message-choices")
-    client.post(address, {Kind.ANNOUNCED: Channel.NONE, Kind.SCORED: "pigeon"})
-    assert channels_by_kind(ada)[Kind.ANNOUNCED] == Channel.NONE
-    assert channels_by_kind(ada)[Kind.SCORED] == Channel.SITE
+    client.post(
+        address,
+        {
+            NotificationKind.ANNOUNCED: NotificationChannel.NONE,
+            NotificationKind.SCORED: "pigeon",
+        },
+    )
+    assert (
+        load_channels_by_kind(ada)[NotificationKind.ANNOUNCED]
+        == NotificationChannel.NONE
+    )
+    assert (
+        load_channels_by_kind(ada)[NotificationKind.SCORED] == NotificationChannel.SITE
+    )
     assert '<option value="none" selected>' in client.get(address).content.decode()
     tell(phase, "We extend.")
     assert "We extend." not in page_of(client)
 
 
-def unsubscribing(person, kind=Kind.ANNOUNCED) -> str:
-    return reverse("unsubscribe", args=[unsubscribe_secret(person, kind)])
+def unsubscribing(person, kind=NotificationKind.ANNOUNCED) -> str:
+    return reverse("unsubscribe", args=[sign_unsubscribe_secret(person, kind)])
 
 
 def test_one_click_ends_mails_of_a_kind_without_signing_in(phase, ada):
     program = Client(enforce_csrf_checks=True)
     where = unsubscribing(ada)
     assert "Stop these e-mails" in text_of(program.get(where))
-    assert channels_by_kind(ada)[Kind.ANNOUNCED] == Channel.MAIL
+    assert (
+        load_channels_by_kind(ada)[NotificationKind.ANNOUNCED]
+        == NotificationChannel.MAIL
+    )
     said = program.post(where, {"List-Unsubscribe": "One-Click"})
     assert said.status_code == 200
     assert "You get no more e-mails of this kind: Announcements" in text_of(said)
-    assert channels_by_kind(ada)[Kind.ANNOUNCED] == Channel.SITE
-    assert channels_by_kind(ada)[Kind.MOVED] == Channel.MAIL
+    assert (
+        load_channels_by_kind(ada)[NotificationKind.ANNOUNCED]
+        == NotificationChannel.SITE
+    )
+    assert (
+        load_channels_by_kind(ada)[NotificationKind.MOVED] == NotificationChannel.MAIL
+    )
     tell(phase, "We extend.")
     assert letters_to(ada) == []
 
 
 def test_unsubscribing_tells_nobody_more_than_they_wanted_to_be_told(ada):
-    set_channels(user=ada, wanted={Kind.ANNOUNCED: Channel.NONE})
+    store_notification_channels(
+        user=ada, wanted={NotificationKind.ANNOUNCED: NotificationChannel.NONE}
+    )
     Client().post(unsubscribing(ada))
-    assert channels_by_kind(ada)[Kind.ANNOUNCED] == Channel.NONE
+    assert (
+        load_channels_by_kind(ada)[NotificationKind.ANNOUNCED]
+        == NotificationChannel.NONE
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,10 +171,10 @@ def test_the_operator_sees_a_mail_server_that_is_away_and_tries_again(
     assert "refuses the address (550)" in text_of(client.get(reverse("operate")))
     said = text_of(client.post(reverse("operate-mails"), follow=True))
     assert "1 e-mail will be tried again." in said
-    assert outgoing_mail_state().failed == 0
+    assert load_outgoing_mail_state().failed == 0
     Job.all_kinds.update(state="failed")
     assert client.post(f"{API}/site/mails/").json() == {"queued": 1}
-    assert outgoing_mail_state().failed == 0
+    assert load_outgoing_mail_state().failed == 0
 
 
 @pytest.mark.both_databases

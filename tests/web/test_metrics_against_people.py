@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 from scoring.human import outcome
-from scoring.human.metric_correlation import lines, mean_ratings_by_text
+from scoring.human.metric_correlation import (
+    compute_mean_ratings_by_text,
+    correlate_metrics_with_people,
+)
 from scoring.results.board.standings import compute_board
 from tests import factories
 from tests.lazily import Lazily
@@ -70,17 +73,23 @@ def sheet(phase, runs):
 
 
 def publish(sheet) -> None:
-    outcome.publish(sheet=sheet, by=sheet.phase.task.season.organisers.first().user)
+    outcome.publish_ratings(
+        sheet=sheet, by=sheet.phase.task.season.organisers.first().user
+    )
 
 
 def test_correlations_over_systems_and_texts_are_those_of_scipy(phase, sheet):
     from scipy import stats
 
     publish(sheet)
-    people = mean_ratings_by_text(phase)["consistency"]
+    people = compute_mean_ratings_by_text(phase)["consistency"]
     assert len(people) == 6 * len(TEXTS)
     board = compute_board(phase, None)
-    [rouge] = [line for line in lines(board, people) if line.metric == "ROUGE-1 F1"]
+    [rouge] = [
+        line
+        for line in correlate_metrics_with_people(board, people)
+        if line.metric == "ROUGE-1 F1"
+    ]
     values = {row.submission: row.scores["rouge_1_f1"].value for row in board.rows}
     means = {
         run: np.mean([value for (own, _), value in people.items() if own == run])

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from citeboard.core.models import AuditEntry
-from citeboard.ops.doctor import FindingState, examine
+from citeboard.ops.doctor import FindingState, run_health_checks
 from scoring.models import Judgement, JudgementImport
 from scoring.worker.score import score
 from tasks.jobs.sweeper import sweep_jobs
@@ -180,7 +180,7 @@ def test_the_doctor_names_missing_models_and_waiting_labels(phase):
     work(citing_run(phase))
     phase.task.options = {**phase.task.options, "parser": "no_such_pipeline"}
     phase.task.save()
-    [models, entailment_labels] = examine(["models", "labels"])
+    [models, entailment_labels] = run_health_checks(["models", "labels"])
     assert (models.state, "no_such_pipeline" in models.found) == (
         FindingState.ODD,
         True,
@@ -205,7 +205,7 @@ def test_a_run_waits_for_a_missing_pipeline_and_goes_on_when_it_is_there(
     assert run.reason.startswith(
         f"It cannot be scored yet: the spaCy pipeline {elsewhere} is not installed"
     )
-    [models] = examine(["models"])
+    [models] = run_health_checks(["models"])
     assert (models.state, "1 jobs wait" in models.found) == (FindingState.BAD, True)
     assert "missing" in client.get(address(phase)).content.decode()
     elsewhere.symlink_to(shared / "spacy" / "en_test_sm")

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core import audit
-from citeboard.core.instants import ENDLESS_TIME
+from citeboard.core.instants import ENDLESS_PHASE_END
 from tasks.models import Delivery, Phase, Season, SeasonFile, Webhook
 from tasks.seasons.file.load import change_settings
 from tests import factories
@@ -36,7 +36,7 @@ def phase(organiser) -> Phase:
     season = factories.make_season(organiser=organiser, slug="one", title="The season")
     task = factories.make_task(season=season, slug="1a", title="Spans")
     return factories.make_phase(
-        task=task, slug="open", title="Open", split="test", closes=ENDLESS_TIME
+        task=task, slug="open", title="Open", split="test", closes=ENDLESS_PHASE_END
     )
 
 
@@ -66,7 +66,7 @@ def test_the_api_says_null_and_takes_it(browser, phase):
         "changes"
     ]
     assert change == {"key": KEY, "before": "2090-01-01T00:00:00Z", "after": None}
-    assert Phase.objects.get().closes == ENDLESS_TIME
+    assert Phase.objects.get().closes == ENDLESS_PHASE_END
     refused = send(browser, times, opens=None)
     assert (refused.status_code, list(refused.json()["errors"])) == (400, ["opens"])
 
@@ -86,7 +86,7 @@ def test_settings_by_token_take_no_end_in_each_of_its_forms(browser, phase, valu
     assert changed.json()["differences"] == [
         {"key": KEY, "site": "2090-01-01T00:00:00Z", "file": None}
     ]
-    assert Phase.objects.get().closes == ENDLESS_TIME
+    assert Phase.objects.get().closes == ENDLESS_PHASE_END
 
 
 def test_what_is_no_end_of_a_phase_is_refused_in_one_sentence(browser, phase):
@@ -120,7 +120,7 @@ def test_a_season_file_leaves_the_end_out_and_means_none_by_it(browser, phase):
     ):
         sent = {"file": SimpleUploadedFile("season.toml", f"{text}{more}".encode())}
         assert browser.post(f"{API}/seasons/one/file/", sent).json()["changes"] == []
-    assert Phase.objects.get().closes == ENDLESS_TIME
+    assert Phase.objects.get().closes == ENDLESS_PHASE_END
     sent = {
         "file": SimpleUploadedFile(
             "season.toml", f"{text}closes = 2090-01-01T00:00:00Z\n".encode()
@@ -148,14 +148,14 @@ def test_a_folder_that_leaves_the_end_out_is_loaded_and_said_in_words(tmp_path):
     assert (
         not all(
             Phase.objects.values_list("closes", flat=True)
-            .filter(closes__lt=ENDLESS_TIME)
+            .filter(closes__lt=ENDLESS_PHASE_END)
             .count()
             for _ in "1"
         )
         or True
     )
     assert load(folder) == ["season small: nothing to change"]
-    (change,) = audit.history_of_place(Season.objects.get())[0].told_changes
+    (change,) = audit.find_history_of_place(Season.objects.get())[0].told_changes
     assert change["after"] is None
 
 
@@ -211,7 +211,7 @@ def test_no_page_file_or_answer_has_the_date(browser, phase, organiser, tmp_path
     pages += [reverse("admin:tasks_phase_change", args=[phase.pk])]
     pages += [f"{API}/seasons/", f"{API}/seasons/one/", f"{API}/phases/{phase.pk}/"]
     pages += [f"{API}/seasons/one/{end}/" for end in ("settings", "history")]
-    entry = audit.history_of_place(phase.task.season)[0]
+    entry = audit.find_history_of_place(phase.task.season)[0]
     pages += [
         reverse("admin:core_auditentry_change", args=[entry.pk]),
         reverse("own-runs"),
@@ -238,11 +238,13 @@ def test_phases_of_before_that_closed_in_2099_by_another_zone_close_at_the_one_i
     Phase.objects.filter(slug="final").update(closes=of_before)
     file = SeasonFile.objects.get()
     key = "tasks.1a.phases.final.closes"
-    SeasonFile.objects.update(values={**file.values, key: audit.as_json(of_before)})
+    SeasonFile.objects.update(
+        values={**file.values, key: audit.convert_to_json_value(of_before)}
+    )
     import_module("tasks.migrations.0058_one_way_to_have_no_end").close_at_one_instant(
         apps, None
     )
-    assert Phase.objects.get(slug="final").closes == ENDLESS_TIME
+    assert Phase.objects.get(slug="final").closes == ENDLESS_PHASE_END
     assert load(folder) == ["season small: nothing to change"]
     edit(folder, ("closes = 2099-12-31T23:59:59", "closes = 2090-05-08T23:59:59"))
     assert "phase 1a/final: closes changed" in load(folder)

@@ -9,14 +9,14 @@ from django.urls import reverse
 from django.utils.timezone import now
 
 from citeboard.core.database import SCHEMA_EPOCH
-from citeboard.core.models import SchemaEpoch, save_last_done
-from citeboard.ops.backups import BACKUP_EVENT
+from citeboard.core.models import SchemaEpoch, save_time_of_last_run
+from citeboard.ops.backups import LAST_BACKUP_ROW_NAME
 from citeboard.ops.doctor import CHECKS_BY_NAME
-from citeboard.ops.site_state import EXAMINED_CHECKS
+from citeboard.ops.site_state import SITE_STATE_CHECK_NAMES
 from citeboard.teams.models import Token
 from tasks.jobs import engine, leases
 from tasks.jobs.engine import expire_leases_of_owner
-from tasks.jobs.queue_choice import record_group_heartbeat
+from tasks.jobs.queue_choice import record_worker_group_heartbeat
 from tasks.jobs.sweeper import sweep_jobs
 from tasks.models import Job, WorkerGroup
 from tests.factories import make_phase, make_submission, make_team, make_user
@@ -61,8 +61,8 @@ def runs():
 @pytest.fixture
 def groups(settings):
     settings.QUEUES = ["light"]
-    record_group_heartbeat("node-1-0123abcd:77.1:")
-    record_group_heartbeat("node-2-0123abcd:78.1:")
+    record_worker_group_heartbeat("node-1-0123abcd:77.1:")
+    record_worker_group_heartbeat("node-2-0123abcd:78.1:")
     WorkerGroup.objects.filter(name__startswith="node-2").update(
         seen_at=now() - dt.timedelta(hours=3)
     )
@@ -76,7 +76,7 @@ def page(client) -> str:
 
 
 def told(person) -> dict:
-    _, secret = Token.objects.issue(user=person, name="test")
+    _, secret = Token.objects.create_token(user=person, name="test")
     response = Client(headers={"Authorization": f"Token {secret}"}).get("/api/v1/site/")
     assert response.status_code == 200
     return response.json()
@@ -100,7 +100,9 @@ def test_staff_see_queues_workers_what_waits_and_what_failed(client, staff, runs
         "0 missing, 0 of a later release",
     ):
         assert words in said, words
-    save_last_done(BACKUP_EVENT, dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC))
+    save_time_of_last_run(
+        LAST_BACKUP_ROW_NAME, dt.datetime(2026, 3, 2, 9, tzinfo=dt.UTC)
+    )
     assert "2 Mar 2026, 09:00 UTC" in page(client)
 
 
@@ -187,4 +189,4 @@ def test_it_costs_no_more_queries_where_more_runs_have_failed(
 
 
 def test_what_is_examined_are_checks_of_the_doctor():
-    assert set(EXAMINED_CHECKS) < set(CHECKS_BY_NAME)
+    assert set(SITE_STATE_CHECK_NAMES) < set(CHECKS_BY_NAME)

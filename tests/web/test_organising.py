@@ -84,7 +84,7 @@ def test_what_has_no_card_and_boards_whose_first_rank_says_nothing_are_told(
 
 def test_a_declared_task_without_a_card_is_told(client, phase, monkeypatch):
     monkeypatch.setattr(
-        "citeboard.web.organise.attention.card", lambda task: TaskCard("")
+        "citeboard.web.organise.attention.get_task_card", lambda task: TaskCard("")
     )
     assert (
         f"{phase.task} It has no card, so that nobody reads what is asked"

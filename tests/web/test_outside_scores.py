@@ -9,7 +9,7 @@ from django.apps import apps
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.teams.models import Token
 from scoring.models import ManualMeasure, ManualScore
 from scoring.results.board.manual_scores import (
@@ -18,7 +18,7 @@ from scoring.results.board.manual_scores import (
 )
 from tasks.models import Organiser, Phase
 from tasks.models.seasons import increment_board_version
-from tasks.seasons.history import delete_phase, undo_entry
+from tasks.seasons.history import delete_phase, undo_history_entry
 from tests import factories
 from tests.scoring import boards
 from tests.web.reading import text_of
@@ -161,9 +161,9 @@ def test_the_same_name_takes_its_place_the_same_again_changes_nothing_and_none_t
 ):
     enter(client, organiser, phase)
     enter(client, organiser, phase)
-    assert history_of_place(phase.task.season).count() == 1
+    assert find_history_of_place(phase.task.season).count() == 1
     enter(client, organiser, phase, values=lines(phase, SECOND))
-    entry = history_of_place(phase.task.season).first()
+    entry = find_history_of_place(phase.task.season).first()
     assert (
         entry.words
         == f"entered 1 score by hand as “Crowd rating” of {phase.task}, {phase}"
@@ -177,7 +177,7 @@ def test_the_same_name_takes_its_place_the_same_again_changes_nothing_and_none_t
     assert not ManualScore.objects.exists()
     assert (
         "took away what was entered by hand"
-        in history_of_place(phase.task.season).first().words
+        in find_history_of_place(phase.task.season).first().words
     )
     assert Phase.objects.get().version > version
 
@@ -234,7 +234,7 @@ def test_a_phase_has_no_more_measures_than_fit(phase, organiser):
 
 
 def test_organisers_enter_them_by_token(client, phase, organiser):
-    _, secret = Token.objects.issue(user=organiser, name="a program")
+    _, secret = Token.objects.create_token(user=organiser, name="a program")
     headers = {"Authorization": f"Token {secret}"}
     where = reverse("api:outside", args=[phase.pk])
     said = {"name": "Crowd rating", "source": SOURCE, "values": lines(phase, FIRST)}
@@ -256,7 +256,11 @@ def test_a_measure_that_was_deleted_under_its_old_name_comes_back(organiser):
     migration.rename_in_history(
         apps, {new: old for old, new in migration.NAMES.items()}
     )
-    assert "scoring.outsidemeasure" in str(history_of_place(season).first().changes)
+    assert "scoring.outsidemeasure" in str(
+        find_history_of_place(season).first().changes
+    )
     migration.rename_in_history(apps, migration.NAMES)
-    undo_entry(season=season, entry=history_of_place(season).first(), by=organiser)
+    undo_history_entry(
+        season=season, entry=find_history_of_place(season).first(), by=organiser
+    )
     assert ManualMeasure.objects.get(phase=empty.pk).name == "Fluency"

@@ -4,7 +4,7 @@ import datetime as dt
 
 import pytest
 
-from scoring.results.board.charts import best_so_far
+from scoring.results.board.charts import compute_running_best_values
 from tests.scoring import boards
 from tests.web.reading import text_of
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
     ],
 )
 def test_the_best_so_far_follows_the_direction_of_the_metric(values, rises, best):
-    assert best_so_far(values, rises) == best
+    assert compute_running_best_values(values, rises) == best
 
 
 def test_a_board_has_its_scores_by_when_they_were_sent_with_intervals_and_as_a_table(

@@ -14,7 +14,7 @@ from django.urls import reverse
 from scoring.results.board.public_results import (
     OverallBoard,
     OverallRow,
-    TeamRank,
+    RankOfTeamOnBoard,
     compute_overall_ranking,
 )
 from tasks.models import Phase, Season
@@ -125,7 +125,7 @@ def test_ends_are_of_the_orders_that_are_possible_together(seed):
             direct = {other for other in on[:place] if draw.random() < 0.5}
             above[name] = frozenset(direct.union(*(above[other] for other in direct)))
         places = {
-            name: TeamRank(
+            name: RankOfTeamOnBoard(
                 rank=place + 1, low=1 + len(above[name]), points=len(on) - 1 - place,
                 high=len(on) - sum(name in others for others in above.values()),
             )

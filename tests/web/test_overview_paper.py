@@ -14,10 +14,10 @@ from django.utils import timezone
 
 from citeboard.core import storage
 from citeboard.teams.models import Team, User
-from scoring.exchange.figure_files import image_formats
+from scoring.exchange.figure_files import list_image_formats
 from scoring.models import BackgroundJob, Comparison
 from scoring.results.board.comparisons import save_comparisons
-from scoring.results.board.leaders import ClassLeaders
+from scoring.results.board.leaders import StoredClassLeaders
 from scoring.worker.background import delete_old_background_jobs
 from tasks.models import Phase, Registration, Season, Submission
 from tasks.models.seasons import increment_board_version
@@ -125,7 +125,7 @@ def test_the_zip_has_all_that_the_page_links_to(client, season, phase):
         f"classes/{board}.json",
         f"classes/{board}-topic.tex",
     } <= set(found)
-    assert {f"figures/{board}.{form}" for form in image_formats()} <= set(found)
+    assert {f"figures/{board}.{form}" for form in list_image_formats()} <= set(found)
     assert set(found) <= linked
     assert {
         name for name in linked - set(found) if not name.endswith((".pdf", ".png"))
@@ -376,11 +376,11 @@ def test_old_zips_go_with_their_files_and_so_do_those_that_newer_ones_replace(
     assert delete_old_background_jobs() == 0
     hence = timezone.now() + dt.timedelta(hours=2)
     assert delete_old_background_jobs(hence) == 1
-    assert not storage.statistics.exists(first.file)
-    assert storage.statistics.exists(newer.file)
+    assert not storage.statistics_file_storage.exists(first.file)
+    assert storage.statistics_file_storage.exists(newer.file)
     assert delete_old_background_jobs(timezone.now() + dt.timedelta(days=8)) == 1
     assert not BackgroundJob.objects.exists()
-    assert not storage.statistics.exists(newer.file)
+    assert not storage.statistics_file_storage.exists(newer.file)
 
 
 def test_a_draft_season_and_an_unknown_file_are_not_there(client, season, phase):
@@ -498,8 +498,10 @@ def test_the_best_of_a_class_is_marked_where_it_is_significantly_best(
     client, phase, monkeypatch
 ):
     beta = phase.submissions.get(system="beta_1").evaluations.get()
-    found = ClassLeaders(is_known=True, significant={"C90-2039": beta.pk})
-    monkeypatch.setattr("citeboard.web.boards.files.class_leaders_of", lambda *_: found)
+    found = StoredClassLeaders(is_known=True, significant={"C90-2039": beta.pk})
+    monkeypatch.setattr(
+        "citeboard.web.boards.files.load_class_leaders", lambda *_: found
+    )
     told = client.get(boards.address("classes-tex", phase)).content.decode()
     assert r"C90-2039 & 5 & \textbf{0.3000}$^{\ast}$ & 0.2000" in told
     assert "significantly better than every other system" in told

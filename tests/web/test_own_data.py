@@ -6,7 +6,7 @@ import pytest
 from django.core import mail
 from django.urls import reverse
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Membership, Team, Token, User
 from scoring.models import Annotator, Rating
@@ -63,7 +63,7 @@ def left_traces(phase, olga, ada):
     other = boards.make_run(phase, boards.make_team(phase, "Others"))
     sheet = sheets.make_sheet(phase, {"r-1": {other: "A text."}}, annotators=[ada])
     sheets.rate(sheet, NAME, {("r-1", other): (4, 5)})
-    Token.objects.issue(user=ada, name="a program")
+    Token.objects.create_token(user=ada, name="a program")
     return run
 
 
@@ -111,7 +111,7 @@ def test_what_has_to_stay_is_of_a_numbered_deleted_account(
     assert season.terms.get().acceptances.get().name == called
     season.refresh_from_db()
     assert season.entry_list == "@uni.example"
-    told = [str(entry) for entry in history_of_place(season)]
+    told = [str(entry) for entry in find_history_of_place(season)]
     assert f"{called} left as organiser" in told
     assert f"Olga made {called} an organiser" in told
     assert f"{called} accepted version 1 of the terms" in told
@@ -197,7 +197,7 @@ def test_somebody_downloads_everything_that_is_kept_of_them(
     assert [rating["consistency"] for rating in kept["ratings"]] == [5]
     assert "accepted version 1 of the terms" in [act["did"] for act in kept["history"]]
     assert "digest" not in json.dumps(kept)
-    _, secret = Token.objects.issue(user=ada, name="another program")
+    _, secret = Token.objects.create_token(user=ada, name="another program")
     asked = client.get(
         "/api/v1/account/data/", headers={"Authorization": f"Token {secret}"}
     )

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from citeboard.teams.models import Token
 from tasks.jobs.leases import create_scoring_jobs
-from tasks.jobs.queue_choice import place_in_queue
+from tasks.jobs.queue_choice import compute_position_in_queue
 from tasks.models import Gold, Submission
 from tests import factories
 from tests.scoring import boards
@@ -26,7 +26,7 @@ def veiled(client):
 
 
 def api(client, run, path="", method="get"):
-    _, secret = Token.objects.issue(user=run.submitted_by, name="test")
+    _, secret = Token.objects.create_token(user=run.submitted_by, name="test")
     where = f"/api/v1/submissions/{run.pk}/{path}"
     return getattr(client, method)(where, headers={"Authorization": f"Token {secret}"})
 
@@ -61,7 +61,7 @@ def test_a_run_that_waits_looks_the_same(client, veiled):
     scored = api(client, veiled)
     Submission.objects.filter(pk=veiled.pk).update(status="queued")
     create_scoring_jobs(veiled, Gold.objects.current(veiled.phase))
-    assert place_in_queue(Submission.objects.get(pk=veiled.pk)) == 1
+    assert compute_position_in_queue(Submission.objects.get(pk=veiled.pk)) == 1
     waiting = api(client, veiled)
     assert waiting.json() == scored.json()
     assert set(waiting.headers) == set(scored.headers)

@@ -7,8 +7,8 @@ from django.core.cache import caches
 from django.test import Client
 from django.urls import reverse
 
-from citeboard.teams.access import teams_of
-from scoring.results.board.visibility import audience_of, viewer_roles_of
+from citeboard.teams.access import find_teams_of_user
+from scoring.results.board.visibility import determine_audience, load_viewer_roles
 from tests import factories
 from tests.access.scene import EVERY_ROLE
 from tests.access.table import address
@@ -98,10 +98,10 @@ def test_one_statement_tells_what_somebody_is_as_the_rest_of_the_site_has_it(
     scene, role
 ):
     person = scene.people[role]
-    viewer = viewer_roles_of(person)
-    assert viewer.audience(scene.phase.task.season_id) == audience_of(
+    viewer = load_viewer_roles(person)
+    assert viewer.audience(scene.phase.task.season_id) == determine_audience(
         scene.phase, person
     )
     assert viewer.teams == tuple(
-        teams_of(person).order_by("slug").values_list("slug", flat=True)
+        find_teams_of_user(person).order_by("slug").values_list("slug", flat=True)
     )

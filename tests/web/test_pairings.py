@@ -6,7 +6,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from scoring.stats.finding import finding
+from scoring.stats.finding import summarise_differences
 from scoring.worker.score import score
 from tasks.models import Phase
 from tests.factories import make_phase
@@ -87,7 +87,7 @@ def test_what_the_paper_finds_is_held_to_the_systems_of_the_board(client, phase)
 )
 def test_a_finding_holds_where_the_whole_interval_is_above_zero(differences, holds):
     """By hand of three with a spread of 1: the mean -/+ Student's t of two degrees of freedom by root 3."""
-    found = finding(list(map(float, differences)))
+    found = summarise_differences(list(map(float, differences)))
     assert found.holds is holds
     assert found.above == sum(value > 0 for value in differences)
     if found.units > 2:

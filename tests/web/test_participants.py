@@ -9,7 +9,7 @@ from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from citeboard.teams.membership import renew_invitation, secret_of
+from citeboard.teams.membership import renew_invitation, sign_invitation_secret
 from tasks.models import Phase, Submission
 from tests import factories
 from tests.scoring import boards
@@ -194,7 +194,7 @@ def test_a_first_invitation_speaks_of_none_before(client, team):
 
 
 def test_an_invitation_that_has_ended_says_whom_to_ask(client, team):
-    secret = secret_of(renew_invitation(team=team, by=team.members.get()))
+    secret = sign_invitation_secret(renew_invitation(team=team, by=team.members.get()))
     renew_invitation(team=team, by=team.members.get())
     page = text_of(client.get(reverse("join", args=[secret])))
     assert "Ask the lead for the current one" in page

@@ -7,12 +7,12 @@ from allauth.account.models import EmailAddress
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
-from citeboard.teams.membership import renew_invitation, secret_of
+from citeboard.core.audit import find_history_of_place
+from citeboard.teams.membership import renew_invitation, sign_invitation_secret
 from citeboard.teams.models import Membership
 from scoring.models import Rating
 from scoring.results.board.visibility import (
-    audience_of,
+    determine_audience,
     may_see_instances,
     may_see_scores,
 )
@@ -78,12 +78,12 @@ def test_an_organiser_adds_helpers_and_organisers_and_removes_them(
     assert "Nobody has an account" in text_of(
         give(client, season, "nobody@example.org", "helper")
     )
-    assert [str(entry) for entry in history_of_place(season)] == [
+    assert [str(entry) for entry in find_history_of_place(season)] == [
         "Olga removed Ada as an organiser",
         "Olga made Ada an organiser",
         "Olga made Ada a helper",
     ]
-    assert history_of_place(season)[1].changes == [
+    assert find_history_of_place(season)[1].changes == [
         {"key": "role", "before": "helper", "after": "organiser"}
     ]
 
@@ -141,7 +141,7 @@ def test_a_helper_sees_hidden_scores_and_no_single_instance_of_the_gold(client):
     ada = factories.make_user()
     Organiser.objects.create(season=phase.task.season, user=ada, role="helper")
     assert may_see_scores(run, ada)
-    assert not may_see_instances(phase, audience_of(phase, ada))
+    assert not may_see_instances(phase, determine_audience(phase, ada))
 
 
 def test_organisers_are_named_on_the_page_of_the_season_and_helpers_are_not(
@@ -233,7 +233,7 @@ def test_a_season_is_open_to_a_list_of_addresses_and_domains(client, season, olg
 
 def joins(client, team, person):
     client.force_login(person)
-    link = secret_of(
+    link = sign_invitation_secret(
         renew_invitation(team=team, by=team.memberships.get(role="lead").user)
     )
     return client.post(reverse("join", args=[link]), follow=True)
@@ -319,14 +319,14 @@ def test_the_rules_for_teams_stand_in_the_history_with_before_and_after(
     )
     assert {
         change["key"]: change["after"]
-        for entry in history_of_place(season)
+        for entry in find_history_of_place(season)
         for change in entry.changes
     } == {
         "max_team_size": 3,
         "members_until": "2027-05-01T12:00:00Z",
         "entry_list": "@uni.example",
     }
-    before = history_of_place(season).count()
+    before = find_history_of_place(season).count()
     set_rules(
         client,
         season,
@@ -334,7 +334,7 @@ def test_the_rules_for_teams_stand_in_the_history_with_before_and_after(
         members_until="2027-05-01T12:00",
         entry_list="@uni.example",
     )
-    assert history_of_place(season).count() == before
+    assert find_history_of_place(season).count() == before
 
 
 @pytest.mark.both_databases
@@ -358,4 +358,4 @@ def test_an_annotator_is_removed_with_what_they_rated_while_the_sheet_is_open(
     )
     assert not sheet.annotators.exists()
     assert not Rating.objects.exists()
-    assert history_of_place(season).filter(action="annotator-removed").exists()
+    assert find_history_of_place(season).filter(action="annotator-removed").exists()

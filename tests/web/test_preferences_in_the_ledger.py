@@ -6,10 +6,10 @@ import json
 import pytest
 from django.urls import reverse
 
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from scoring.models import Judge, Judgement, JudgementImport, Preference, Sheet
 from scoring.offline.ledger import read_judgements
-from scoring.worker.ledger import judgement_file_lines, withdraw_judgements
+from scoring.worker.ledger import iterate_judgement_file_lines, withdraw_judgements
 from tests.kept_worlds import keep_world
 from tests.web.test_battles import (
     battle,
@@ -42,7 +42,7 @@ def test_a_published_sheet_has_a_row_for_each_judgement_and_the_texts_that_were_
 ):
     organiser, judge, other, phase, _, sheet = judged
     publish(organiser, phase, sheet)
-    header, *rows = map(json.loads, judgement_file_lines(Judge.objects.all()))
+    header, *rows = map(json.loads, iterate_judgement_file_lines(Judge.objects.all()))
     name = f"sheet {sheet.pk}"
     assert header == {"kind": "prefers", "judge": name, "digest": name}
     assert len(rows) == Preference.objects.count() == 12
@@ -54,7 +54,7 @@ def test_a_published_sheet_has_a_row_for_each_judgement_and_the_texts_that_were_
         if (row["items"], row["by"]) == ([*map(digest, shown)], f"judge {sheet.pk}-1")
     ]
     assert row["label"] == first.label
-    text = "".join(judgement_file_lines(Judge.objects.all()))
+    text = "".join(iterate_judgement_file_lines(Judge.objects.all()))
     assert str(judge) not in text
     assert str(other) not in text
     path = tmp_path / "rows.jsonl"
@@ -80,7 +80,7 @@ def test_rows_of_a_published_sheet_are_withdrawn_by_the_sheet_alone(judged):
     organiser, _, _, phase, _, sheet = judged
     publish(organiser, phase, sheet)
     source = JudgementImport.objects.get()
-    with pytest.raises(Refused, match=f"judgements of sheet {sheet.pk}"):
+    with pytest.raises(ActionRefused, match=f"judgements of sheet {sheet.pk}"):
         withdraw_judgements(source=source, reason="A test.", by=organiser)
     page = signed_in(organiser).get(
         reverse("organise-ledger", args=[phase.task.season.slug])

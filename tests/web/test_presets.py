@@ -5,7 +5,7 @@ import json
 import pytest
 from django.urls import reverse
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.teams.models import Token, User
 from tasks.models import Organiser, Season
 from tasks.seasons.presets import PRESETS_BY_SLUG
@@ -58,7 +58,8 @@ def test_a_season_like_semeval_practises_evaluates_in_the_dark_and_goes_on(
     assert evaluation.closes.isoformat() == "2026-06-09T11:59:00+00:00"
     assert (post.has_end, post.split, post.board) == (False, "test", "everyone")
     assert (
-        history_of_place(season)[0].words == "made Ours from the preset “Like SemEval”"
+        find_history_of_place(season)[0].words
+        == "made Ours from the preset “Like SemEval”"
     )
 
 
@@ -110,7 +111,7 @@ def test_staff_give_others_the_right_to_create_seasons_and_take_it_away(client, 
     assert other.post("/new-season/semeval/", {**GIVEN, **DATES}).status_code == 302
     assert other.get("/seasons/ours/organise/").status_code == 200
     assert (
-        history_of_place(person).first().words
+        find_history_of_place(person).first().words
         == "gave Petra the right to create seasons"
     )
     give_or_take()
@@ -120,7 +121,7 @@ def test_staff_give_others_the_right_to_create_seasons_and_take_it_away(client, 
 
 def test_a_season_is_made_from_a_preset_by_token(client, staff):
     header = {
-        "HTTP_AUTHORIZATION": f"Token {Token.objects.issue(user=staff, name='mine')[1]}"
+        "HTTP_AUTHORIZATION": f"Token {Token.objects.create_token(user=staff, name='mine')[1]}"
     }
     where = f"{API}/new-season/trec/"
     dates = {
@@ -214,7 +215,7 @@ def test_a_task_that_a_season_does_not_have_is_named_and_that_of_others_is_not_t
 ):
     make_season(slug="last-year")
     header = {
-        "HTTP_AUTHORIZATION": f"Token {Token.objects.issue(user=staff, name='mine')[1]}"
+        "HTTP_AUTHORIZATION": f"Token {Token.objects.create_token(user=staff, name='mine')[1]}"
     }
     dates = json.dumps({"opens": "2026-05-01 00:00"})
     given = {**GIVEN, "dates": dates, "task_type": "clsumm-1a, last-year/none"}

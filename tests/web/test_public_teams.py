@@ -5,16 +5,16 @@ from xml.etree import ElementTree as ET
 import pytest
 from django.urls import reverse
 
-from citeboard.core.audit import history_of_place
-from citeboard.ops.accounts import collect_own_data
-from scoring.results.board.public_results import system_slug
+from citeboard.core.audit import find_history_of_place
+from citeboard.ops.accounts import collect_user_data
+from scoring.results.board.public_results import build_system_slug
 from tasks.models import Phase, Registration, Season, Submission
-from tasks.submissions.run_acts import disqualify
+from tasks.submissions.run_acts import disqualify_run
 from tests import factories
 from tests.scoring import boards
 
 pytestmark = pytest.mark.django_db
-BM25 = system_slug("BM25 + RM3")
+BM25 = build_system_slug("BM25 + RM3")
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ def test_programs_get_the_same(client, phase, later):
     ]
     assert {row["system_slug"] for row in told["results"]} == {
         BM25,
-        system_slug("Ada's own"),
+        build_system_slug("Ada's own"),
     }
     assert set(told["seasons"]) == {phase.task.season.slug, later.task.season.slug}
 
@@ -134,7 +134,7 @@ def test_a_hidden_name_takes_the_rows_of_that_board_alone(client, phase, later):
 def test_a_draft_and_a_disqualified_run_tell_nothing(client, phase, later):
     Season.objects.filter(pk=later.task.season_id).update(is_public=False)
     run = Submission.objects.get(system="Ada's own")
-    disqualify(run, factories.make_user(), "Not its own.")
+    disqualify_run(run, factories.make_user(), "Not its own.")
     page = text_of(client)
     for told in ("BM25", "Ada&#x27;s own", "What Ada did", "Not its own", "0.6000"):
         assert told not in page
@@ -164,11 +164,11 @@ def test_members_say_who_the_team_is_and_the_history_has_it(client, phase):
     assert 'href="https://example.org/group" rel="nofollow ugc noopener"' in page
     form = client.get(reverse("team", args=["cy"])).content.decode()
     assert ">https://example.org/group</textarea>" in form
-    [entry] = history_of_place(team)
+    [entry] = find_history_of_place(team)
     assert [change["key"] for change in entry.changes] == ["description", "links"]
     client.post(reverse("team-describe", args=["cy"]), said)
-    assert history_of_place(team).count() == 1
-    [own] = collect_own_data(member)["teams"]
+    assert find_history_of_place(team).count() == 1
+    [own] = collect_user_data(member)["teams"]
     assert (own["description"], own["links"]) == (said["description"], [said["links"]])
 
 
@@ -203,7 +203,7 @@ def test_feeds_have_an_entry_for_each_row(client, phase, later):
 def test_a_badge_is_of_the_system_that_stands_on_the_board(client, phase):
     where = [phase.task.season.slug, phase.task.slug, phase.slug, "ada"]
     own = client.get(
-        reverse("team-system-badge", args=[*where, system_slug("Ada's own")])
+        reverse("team-system-badge", args=[*where, build_system_slug("Ada's own")])
     ).content.decode()
     assert "rank 1 of 2 · 0.6000 0.5500 to 0.6500" in own
     other = client.get(
@@ -215,10 +215,10 @@ def test_a_badge_is_of_the_system_that_stands_on_the_board(client, phase):
 @pytest.mark.both_databases
 def test_names_that_differ_by_a_sign_have_different_addresses_and_any_name_has_one():
     names = ["A+", "A++", "a", "系统", "💡", "x" * 80, "BM25/RM3"]
-    assert len({system_slug(name) for name in names}) == len(names)
-    assert system_slug("BM25 + RM3") == system_slug("bm25 + rm3")
+    assert len({build_system_slug(name) for name in names}) == len(names)
+    assert build_system_slug("BM25 + RM3") == build_system_slug("bm25 + rm3")
     assert all(
-        reverse("team-system", args=["ada", system_slug(name)]) for name in names
+        reverse("team-system", args=["ada", build_system_slug(name)]) for name in names
     )
 
 
@@ -231,7 +231,7 @@ def test_the_season_and_the_run_lead_to_the_pages(client, phase):
     place = [phase.task.season.slug, phase.task.slug, phase.slug, run.pk]
     page = client.get(reverse("standing", args=place)).content.decode()
     assert reverse("team-results", args=["ada"]) in page
-    assert reverse("team-system", args=["ada", system_slug("Ada's own")]) in page
+    assert reverse("team-system", args=["ada", build_system_slug("Ada's own")]) in page
     assert (
         reverse("team-results", args=["ada"])
         in client.get("/sitemap.xml").content.decode()

@@ -14,7 +14,7 @@ from django.urls import reverse
 
 from citeboard.demo.prepare import (
     EXAMPLES_FOLDER,
-    PUBLISHED_SEASONS,
+    PUBLISHED_RESULTS_SEASON_SLUGS,
     load_published_seasons,
 )
 from scoring.models import Paper, Reported, ReportedTable
@@ -49,7 +49,7 @@ def order(html: str) -> list[str]:
     return re.findall(r'<th scope="row">([^<]+)</th>', html)
 
 
-@pytest.mark.parametrize("slug", PUBLISHED_SEASONS)
+@pytest.mark.parametrize("slug", PUBLISHED_RESULTS_SEASON_SLUGS)
 def test_each_loads_once_and_is_read_without_a_broken_link(client, slug):
     assert "created" in load_season(slug)
     assert "nothing to change" in load_season(slug)
@@ -66,7 +66,9 @@ def test_each_loads_once_and_is_read_without_a_broken_link(client, slug):
 @pytest.mark.both_databases
 def test_a_first_start_brings_them_all_and_a_second_asks_little(client):
     load_published_seasons()
-    assert set(PUBLISHED_SEASONS) <= set(Season.objects.values_list("slug", flat=True))
+    assert set(PUBLISHED_RESULTS_SEASON_SLUGS) <= set(
+        Season.objects.values_list("slug", flat=True)
+    )
     figures = Reported.objects.count()
     with CaptureQueriesContext(connection) as queries:
         load_published_seasons()
@@ -74,7 +76,7 @@ def test_a_first_start_brings_them_all_and_a_second_asks_little(client):
     reported = [
         query for query in queries.captured_queries if "scoring_" in query["sql"]
     ]
-    assert len(reported) == len(PUBLISHED_SEASONS)
+    assert len(reported) == len(PUBLISHED_RESULTS_SEASON_SLUGS)
 
 
 def test_a_release_with_another_figure_brings_it_to_a_site_that_has_the_season():
@@ -87,7 +89,7 @@ def test_a_release_with_another_figure_brings_it_to_a_site_that_has_the_season()
 
 @pytest.mark.both_databases
 def test_the_first_page_reads_the_figures_of_leading_tables_alone(client):
-    for slug in PUBLISHED_SEASONS:
+    for slug in PUBLISHED_RESULTS_SEASON_SLUGS:
         load_season(slug)
     client.get("/")
     caches["pages"].clear()
@@ -104,7 +106,7 @@ def test_the_first_page_reads_the_figures_of_leading_tables_alone(client):
 
 
 def test_the_first_page_leads_to_each_of_them_once(client):
-    for slug in PUBLISHED_SEASONS:
+    for slug in PUBLISHED_RESULTS_SEASON_SLUGS:
         load_season(slug)
     html = client.get("/").content.decode()
     for task in Task.objects.all():

@@ -4,11 +4,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from citeboard.core.audit import history_of_place
-from citeboard.ops.accounts import collect_own_data
+from citeboard.core.audit import find_history_of_place
+from citeboard.ops.accounts import collect_user_data
 from tasks.models import Question, Report, Season
 from tasks.seasons import announcements as questions, announcements as reports
-from tasks.seasons.announcements import answer, ask
+from tasks.seasons.announcements import answer_question, ask
 from tests import factories
 from tests.api.conftest import API
 from tests.tasks.mailing import letters_to
@@ -125,7 +125,7 @@ def test_a_private_answer_is_the_askers_and_may_be_published_later(
     assert form["how"].value() == "private"
     post_answer(organiser, season, answer="Until noon.", how="public")
     assert "Until noon." in read(as_somebody(), season)
-    entry = history_of_place(season).first()
+    entry = find_history_of_place(season).first()
     assert entry.changes == [{"key": "is_public", "before": False, "after": True}]
 
 
@@ -161,7 +161,7 @@ def test_questions_are_limited_by_the_hour(client, season, ada, monkeypatch):
 
 
 def test_an_empty_or_endless_question_is_refused(client, season, ada):
-    for text in ("", "   ", "x" * (questions.MAX_TEXT + 1)):
+    for text in ("", "   ", "x" * (questions.MAX_MESSAGE_CHARACTERS + 1)):
         assert post_question(client, season, text).status_code == 422
     assert Question.objects.count() == 0
 
@@ -219,7 +219,9 @@ def test_reports_are_limited_by_the_hour(client, ada, monkeypatch):
 def test_an_asker_who_leaves_keeps_the_question_without_a_name(season, ada, organiser):
     question = ask(season=season, text="Why?", by=ada)
     ada.delete()
-    changed = answer(question=question, text="So.", is_public=True, by=organiser)
+    changed = answer_question(
+        question=question, text="So.", is_public=True, by=organiser
+    )
     assert changed.asked_by is None
 
 
@@ -227,6 +229,6 @@ def test_an_asker_who_leaves_keeps_the_question_without_a_name(season, ada, orga
 def test_who_asks_for_their_data_gets_their_questions_and_reports(client, season, ada):
     post_question(client, season, "Do abstracts count?")
     client.post(reverse("report"), {"text": "This is an insult."})
-    kept = collect_own_data(ada)
+    kept = collect_user_data(ada)
     assert [each["text"] for each in kept["questions"]] == ["Do abstracts count?"]
     assert [each["text"] for each in kept["reports"]] == ["This is an insult."]

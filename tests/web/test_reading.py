@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tasks.models import Task
-from tasks.seasons.cards import card_of_type
+from tasks.seasons.cards import load_card_of_task_type
 from tasks.types import task_types
 from tests import factories
 from tests.scoring import boards
@@ -188,14 +188,14 @@ def test_inputs_that_are_not_published_yet_are_not_there(client):
 
 @pytest.mark.parametrize("slug", task_types())
 def test_a_card_has_what_other_pages_quote(slug):
-    own = card_of_type(slug)
+    own = load_card_of_task_type(slug)
     assert "<code>" in own.format
     assert [rules for rules in task_types()[slug].rules if not own.rules(rules)] == []
     assert own.rules("no-such-rules") == ""
 
 
 def test_a_task_type_without_a_card_has_an_empty_one():
-    assert card_of_type("no-such-type").text == ""
+    assert load_card_of_task_type("no-such-type").text == ""
 
 
 def test_a_task_page_describes_the_rules_and_options_of_its_own_season_alone(client):

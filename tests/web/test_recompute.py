@@ -71,9 +71,13 @@ def at_hand(run: Submission, folder, monkeypatch) -> None:
         if Path(value).is_absolute():
             (folder / Path(value).name).symlink_to(value)
     gold = run.phase.task.gold.get()
-    storage.local_copy(storage.gold, gold.file, folder).rename(folder / "GOLD.zip")
+    storage.copy_to_local_folder(storage.gold_file_storage, gold.file, folder).rename(
+        folder / "GOLD.zip"
+    )
     (folder / "NONCE").write_text(gold.nonce)
-    storage.local_copy(storage.runs, run.file, folder).rename(folder / run.filename)
+    storage.copy_to_local_folder(storage.run_file_storage, run.file, folder).rename(
+        folder / run.filename
+    )
     monkeypatch.chdir(folder)
 
 

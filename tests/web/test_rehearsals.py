@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from citeboard.core import audit
-from citeboard.core.instants import ENDLESS_TIME, format_utc_minute
+from citeboard.core.instants import ENDLESS_PHASE_END, format_utc_minute
 from citeboard.core.models import AuditEntry
 from citeboard.teams.models import Token
 from scoring.models import Evaluation
@@ -304,7 +304,7 @@ def test_what_lets_something_out_before_its_time_is_asked_once(browser, phase):
 
 def test_a_program_is_told_by_a_dry_run_and_nothing_is_done(client, phase, organiser):
     sent = {"settings": {"tasks.1a.phases.test.runs_per_day": 2}}
-    _token, secret = Token.objects.issue(user=organiser, name="program")
+    _token, secret = Token.objects.create_token(user=organiser, name="program")
     headers = {"Authorization": f"Token {secret}"}
     where = f"{API}/seasons/one/settings/"
     said = client.post(
@@ -464,7 +464,7 @@ def test_a_clone_is_shown_before_it_is_made_with_phases_dates_and_who_sees_what(
     )
     assert "Spans, Test 11 Mar 2031, 00:00 19 Mar 2031, 12:00 organisers only" in said
     assert "it is not not released" in said
-    _token, secret = Token.objects.issue(user=organiser, name="program")
+    _token, secret = Token.objects.create_token(user=organiser, name="program")
     told = Client().post(
         f"{API}/seasons/one/clone/?dry_run=true",
         sent,
@@ -500,7 +500,7 @@ def test_a_season_from_a_preset_is_shown_before_it_is_made(browser, organiser):
 @pytest.mark.parametrize("prefix", ["season", "tasks.1a.phases.test"])
 def test_a_dry_run_deletes_nothing(browser, phase, organiser, prefix):
     """What can be rehearsed is, and what cannot is refused, whatever the operation is."""
-    _token, secret = Token.objects.issue(user=organiser, name="program")
+    _token, secret = Token.objects.create_token(user=organiser, name="program")
     where = f"{API}/seasons/one/settings/{prefix}/?dry_run=true"
     told = Client().delete(where, headers={"Authorization": f"Token {secret}"})
     assert told.status_code == (400 if prefix == "season" else 200)
@@ -587,7 +587,7 @@ def test_terms_that_nobody_has_to_read_are_taken_back_whole(browser, phase):
     assert Terms.objects.count() == 1
     take_back(browser, "terms-published")
     assert not Terms.objects.exists()
-    assert audit.history_of_place(phase.task.season)[0].action == "taken-back"
+    assert audit.find_history_of_place(phase.task.season)[0].action == "taken-back"
 
 
 @pytest.fixture
@@ -756,7 +756,7 @@ def test_a_program_is_told_what_excluding_a_team_and_extra_tries_would_do(
     phase, two_teams, organiser
 ):
     ada, _bob = two_teams
-    _token, secret = Token.objects.issue(user=organiser, name="program")
+    _token, secret = Token.objects.create_token(user=organiser, name="program")
     headers = {"Authorization": f"Token {secret}"}
     where = f"{API}/seasons/one/registrations/{ada.slug}/decision/?dry_run=true"
     told = Client().post(
@@ -802,7 +802,7 @@ def test_a_board_keeps_the_older_gold_while_a_run_failed_against_the_new_one(
 
 
 def test_an_end_that_is_none_is_told_as_none(client, phase, organiser):
-    move_phase(phase=phase, opens=phase.opens, closes=ENDLESS_TIME, by=organiser)
+    move_phase(phase=phase, opens=phase.opens, closes=ENDLESS_PHASE_END, by=organiser)
     assert (
         write_notification_text(Notification.objects.get()).title
         == "Spans, Test has no end now"

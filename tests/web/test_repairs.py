@@ -74,7 +74,7 @@ def test_a_renamed_field_is_offered_repaired_downloaded_and_submitted(
     assert sent.status_code == 302
     made = Submission.objects.get()
     assert made.filename == "run-repaired.jsonl"
-    with storage.runs.open(made.file) as content:
+    with storage.run_file_storage.open(made.file) as content:
         assert content.read() == run()
 
 
@@ -126,18 +126,20 @@ def test_kept_files_count_against_the_storage_of_their_team_until_they_are_runs(
 ):
     team, size = Team.objects.get(name="The team"), len(run())
     # Tests share one storage.
-    before = team_storage.storage_used_bytes(team)
+    before = team_storage.compute_used_storage_bytes(team)
     answer = send(member, phase, run("prediction"))
-    assert team_storage.storage_used_bytes(team) == before + size
+    assert team_storage.compute_used_storage_bytes(team) == before + size
     monkeypatch.setattr(
-        team_storage, "max_storage_bytes", lambda: before + size * 3 // 2
+        team_storage, "get_max_storage_bytes", lambda: before + size * 3 // 2
     )
     again = send(member, phase, run("guess"), "check")
     assert again.context["outcome"].offer is None
     assert "“label” is missing" in text_of(again)
-    monkeypatch.setattr(team_storage, "max_storage_bytes", lambda: before + size * 2)
+    monkeypatch.setattr(
+        team_storage, "get_max_storage_bytes", lambda: before + size * 2
+    )
     assert send(member, phase, do="submit-kept", kept=kept(answer)).status_code == 302
-    assert team_storage.storage_used_bytes(team) == before + size
+    assert team_storage.compute_used_storage_bytes(team) == before + size
     assert send(member, phase, run("guess"), "check").context["outcome"].offer
 
 

@@ -101,7 +101,7 @@ def test_a_team_changes_its_card_by_page_and_by_token(client, phase, member):
     assert Submission.objects.get().card["model"] == "open"
     client.post(where, {"description": "Words alone.", "links": ""})
     assert Submission.objects.get().card == {**CLOSED, "model": "open"}
-    _, secret = Token.objects.issue(user=member, name="a program")
+    _, secret = Token.objects.create_token(user=member, name="a program")
     answer = client.post(
         f"/api/v1/submissions/{run.pk}/description/", {"paper": "https://example.org/paper"},
         headers={"Authorization": f"Token {secret}"},
@@ -116,7 +116,7 @@ def test_a_team_changes_its_card_by_page_and_by_token(client, phase, member):
 def test_a_program_is_refused_with_the_same_sentence_and_may_send_the_file(
     client, phase, member
 ):
-    _, secret = Token.objects.issue(user=member, name="a program")
+    _, secret = Token.objects.create_token(user=member, name="a program")
     headers = {"Authorization": f"Token {secret}"}
     refused = send(client, phase, headers=headers)
     assert refused.status_code == 422
@@ -253,7 +253,7 @@ def test_a_board_is_filtered_by_what_cards_declare_alike_on_page_csv_and_api(cli
 
 
 def test_filters_tell_nothing_of_runs_that_do_not_stand_on_the_board(client):
-    phase = factories.make_phase(shows_teams=False, counting=Phase.Counting.BEST)
+    phase = factories.make_phase(shows_teams=False, counting=Phase.CountedRunsRule.BEST)
     team = boards.make_team(phase, "Ada")
     boards.scored_run(
         phase, team, 0.5, system="Shown", card={"trained_on": "ACL", "model": "open"}

@@ -4,11 +4,11 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from citeboard.core.audit import history_of_place
-from citeboard.ops.undoing import entries_to_undo
+from citeboard.core.audit import find_history_of_place
+from citeboard.ops.undoing import find_entries_to_undo
 from citeboard.teams.models import Token
 from tasks.models import Gold, Phase, Season, Task
-from tasks.registration.entries import current_terms
+from tasks.registration.entries import get_newest_terms
 from tasks.seasons.phase_acts import move_phase
 from tests.factories import make_user
 from tests.tasks.seasons import SEASON, conflicts, load, write_season
@@ -54,7 +54,7 @@ def test_the_plan_is_shown_before_anything_changes(client, folder):
     answer = client.post(WHERE, {"text": edited(), "load": "yes"})
     assert (answer.status_code, answer["Location"]) == (302, WHERE)
     assert practice().runs_per_day == 4
-    entry = history_of_place(Season.objects.get())[0]
+    entry = find_history_of_place(Season.objects.get())[0]
     assert (entry.actor_name, entry.changes[0]["after"]) == ("Ada", 4)
 
 
@@ -63,7 +63,9 @@ def test_what_a_file_changed_is_taken_back_with_its_settings_alone(client, folde
     text = edited().replace("[season]", '[season]\nterms = "Be fair."', 1)
     client.post(WHERE, {"text": text, "load": "yes"})
     assert practice().runs_per_day == 4
-    [loaded] = history_of_place(Season.objects.get()).filter(action="season-loaded")[:1]
+    [loaded] = find_history_of_place(Season.objects.get()).filter(
+        action="season-loaded"
+    )[:1]
     answer = client.post(
         reverse("organise-undo", args=["small", loaded.pk]), follow=True
     )
@@ -72,7 +74,7 @@ def test_what_a_file_changed_is_taken_back_with_its_settings_alone(client, folde
         in text_of(answer)
     )
     assert practice().runs_per_day == 3
-    assert current_terms(Season.objects.get()).text == "Be fair."
+    assert get_newest_terms(Season.objects.get()).text == "Be fair."
 
 
 def test_a_file_that_changed_terms_alone_has_no_settings_to_take_back(client, folder):
@@ -83,7 +85,7 @@ def test_a_file_that_changed_terms_alone_has_no_settings_to_take_back(client, fo
             "load": "yes",
         },
     )
-    actions = [entry.action for entry in entries_to_undo(Season.objects.get())]
+    actions = [entry.action for entry in find_entries_to_undo(Season.objects.get())]
     assert "terms-published" in actions
     assert "season-loaded" not in actions
 
@@ -169,7 +171,7 @@ def test_next_years_season_is_cloned_in_the_browser_and_by_token(client, folder,
     ) == (422, True)
     answer = client.post(where, {"title": "Next", "slug": "small-2", "days": "364"})
     assert answer["Location"] == "/seasons/small-2/organise/"
-    _, secret = Token.objects.issue(user=ada, name="test", scope="write")
+    _, secret = Token.objects.create_token(user=ada, name="test", scope="write")
     client.logout()
     answer = client.post(
         "/api/v1/seasons/small/clone/",
@@ -184,7 +186,7 @@ def test_next_years_season_is_cloned_in_the_browser_and_by_token(client, folder,
 
 
 def test_the_same_by_token(folder, ada, client):
-    _, secret = Token.objects.issue(user=ada, name="test", scope="write")
+    _, secret = Token.objects.create_token(user=ada, name="test", scope="write")
     client.logout()
 
     def send(**fields):

@@ -190,7 +190,7 @@ def test_staff_shares_a_season_s_labels_by_token_too(client, phases, organisers,
     bring(client, organisers[0], phases[0], decided())
     path = reverse("api:share-labels", args=[phases[0].task.season.slug])
     headers = {
-        "Authorization": f"Token {Token.objects.issue(user=staff, name='staff')[1]}"
+        "Authorization": f"Token {Token.objects.create_token(user=staff, name='staff')[1]}"
     }
     answers = [
         client.post(path, {"model": MODEL}, "application/json", headers=headers).json()

@@ -89,7 +89,7 @@ def _organisers_need_one(settings):
 def test_organisers_can_be_required_to_have_one(client, what):
     person = factories.make_user(is_staff=what == "staff")
     season = factories.make_season(organiser=person if what == "organiser" else None)
-    _, secret = Token.objects.issue(user=person, name="a program")
+    _, secret = Token.objects.create_token(user=person, name="a program")
     sign_in(client, person)
     page = reverse("organise", args=[season.slug])
     assert client.get(page)["Location"] == reverse("mfa_index")

@@ -11,17 +11,17 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.core.instants import format_utc_minute
 from citeboard.ops.merging import accept_merge, propose_merge
 from citeboard.teams.models import Membership
-from scoring.results.board.open_gold import may_have_gold
+from scoring.results.board.open_gold import may_download_gold
 from tasks.gold.early import EmbargoBreach
-from tasks.gold.secrecy import ContentKind, embargoes_of
+from tasks.gold.secrecy import ContentKind, get_embargoes_of_phase
 from tasks.models import Gold, GoldOverlap, Phase, Season
-from tasks.registration.entries import EntryRefused
-from tasks.seasons.file.export import season_file_structure
-from tasks.seasons.file.load import load_values
+from tasks.registration.entries import TeamEntryRefused
+from tasks.seasons.file.export import build_season_file_structure
+from tasks.seasons.file.load import load_season_from_values
 from tasks.seasons.file.tables import format_season_file
 from tests import factories
 from tests.api.conftest import API
@@ -96,9 +96,9 @@ class TestWhoCanKnow:
             task=phase.task, split=phase.split, board="everyone", title="Other"
         )
         Phase.objects.filter(pk=phase.pk).update(board="everyone", battles_alone=True)
-        assert not embargoes_of(Phase.objects.get(pk=other.pk)).is_free(
-            ContentKind.OTHERS
-        )
+        assert not get_embargoes_of_phase(
+            Phase.objects.get(pk=other.pk)
+        ).is_free_of_embargo(ContentKind.OTHERS)
 
     def test_the_page_has_every_row_and_tells_what_is_shared(self, client, phase):
         other = factories.make_phase(
@@ -119,15 +119,15 @@ class TestVersions:
             board="everyone", shows_instances=True, gold_is_public=True
         )
         gold = Gold.objects.get()
-        assert may_have_gold(Phase.objects.get(), None)
+        assert may_download_gold(Phase.objects.get(), None)
         where = address("organise-gold-seal", phase, gold.pk)
         assert "Say why" in text_of(client.post(where, {"reason": " "}, follow=True))
         client.post(where, {"reason": "Test items stood in it."})
-        assert not may_have_gold(Phase.objects.get(), None)
+        assert not may_download_gold(Phase.objects.get(), None)
         [content] = facts(client, phase)
         assert content["gold"] == [{"version": 1, "instances": 4, "sealed": True}]
         assert content["known"]["instances"]["visitors"] == "never"
-        words = history_of_place(phase.task.season)[0].words
+        words = find_history_of_place(phase.task.season)[0].words
         assert words == "sealed gold v1 of Spans, test: Test items stood in it."
 
     def test_the_only_phase_of_a_sealed_version_goes_on_with_its_board_and_its_secrecy(
@@ -141,7 +141,7 @@ class TestVersions:
         [content] = facts(client, phase)
         assert content["known"]["instances"]["visitors"] == "never"
         assert (
-            embargoes_of(Phase.objects.get()).min_class_size
+            get_embargoes_of_phase(Phase.objects.get()).min_class_size
             == phase.task.min_class_size
         )
 
@@ -193,7 +193,7 @@ class TestLettingOutEarly:
             where, {"let_out_task": "Spans", "let_out_reason": "All teams agreed."}
         )
         assert Phase.objects.get().board == "everyone"
-        told = [entry.words for entry in history_of_place(phase.task.season)]
+        told = [entry.words for entry in find_history_of_place(phase.task.season)]
         assert any(words.startswith("let out before its time: ") for words in told)
         assert any(words.endswith(": All teams agreed.") for words in told)
 
@@ -324,7 +324,7 @@ class TestLettingOutEarly:
 
     def test_a_new_phase_and_a_season_file_are_refused_too(self, client, phase):
         season, now = phase.task.season, timezone.now()
-        values = season_file_structure(season)
+        values = build_season_file_structure(season)
         more = {
             "slug": "more",
             "title": "More",
@@ -337,7 +337,7 @@ class TestLettingOutEarly:
             EmbargoBreach,
             match="the scores of all of Spans, More, which Spans, Test withholds",
         ):
-            load_values(values, by=None, slug=season.slug)
+            load_season_from_values(values, by=None, slug=season.slug)
         values["tasks"][0]["gold"] = [{"split": phase.split, "paths": ["gold"]}]
         text = format_season_file(values)
         file = SimpleUploadedFile("season.toml", text.encode())
@@ -381,7 +381,7 @@ class TestLettingOutEarly:
         lead = Membership.objects.get(team=teams[1]).user
         proposal = propose_merge(season=season, team=teams[0], into=teams[1], by=lead)
         with pytest.raises(
-            EntryRefused,
+            TeamEntryRefused,
             match=r"the scores of all of Spans, Test .*; an organiser can merge",
         ):
             accept_merge(proposal=proposal, by=lead)
@@ -458,7 +458,7 @@ class TestLettingOutEarly:
             )
             assert list(Phase.objects.values_list("pk")) == before
         assert client.post(where, sent | told).status_code == 302
-        words = history_of_place(Season.objects.get())
+        words = find_history_of_place(Season.objects.get())
         assert any(one.words.endswith(": All teams agreed.") for one in words)
 
     def test_deleting_what_keeps_scores_back_is_asked_on_the_page_and_by_the_api(
@@ -476,7 +476,7 @@ class TestLettingOutEarly:
         self, client, phase, after
     ):
         client.post(address("organise-settings-delete-phase", phase, after.pk))
-        entry = history_of_place(phase.task.season)[0]
+        entry = find_history_of_place(phase.task.season)[0]
         self.asked_and_done(client, address("organise-undo", phase, entry.pk))
         assert Phase.objects.filter(pk=after.pk).exists()
         assert after.pk in [row.pk for row in Phase.objects.exclude(let_out=[])]
@@ -506,7 +506,9 @@ class TestLettingOutEarly:
         )
         assert words in text_of(client.get(address("organise-phases", phase)))
         assert words in text_of(client.get(address("organise", phase)))
-        loaded = load_values(season_file_structure(season), by=None, slug=season.slug)
+        loaded = load_season_from_values(
+            build_season_file_structure(season), by=None, slug=season.slug
+        )
         assert f"not shown yet: {words}" in loaded.notices
         times = {
             "opens": (opens + HOUR).isoformat(),
@@ -541,7 +543,7 @@ class TestLettingOutEarly:
         assert list(Phase.objects.all()) == [after]
         # Brought back it withholds what the other one shows by then: nothing is let out by that.
         back = reverse("admin:core_auditentry_changelist")
-        deleted = history_of_place(phase.task.season).filter(
+        deleted = find_history_of_place(phase.task.season).filter(
             action__startswith="deleted", subject_id=phase.pk
         )
         entry = {"action": "bring_back", "_selected_action": [deleted.get().pk]}
@@ -550,7 +552,9 @@ class TestLettingOutEarly:
         client.post(
             reverse("admin:tasks_phase_delete", args=[after.pk]), {"post": "yes"}
         )
-        gone = history_of_place(phase.task.season).filter(action__startswith="deleted")
+        gone = find_history_of_place(phase.task.season).filter(
+            action__startswith="deleted"
+        )
         entry["_selected_action"] = [
             row.pk for row in gone.exclude(subject_id=phase.pk)
         ]

@@ -5,11 +5,11 @@ import json
 import pytest
 from django.urls import reverse
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.teams.models import Token
 from tasks.models import Phase, Season, Task
-from tasks.seasons.file.entries import setting_key
-from tasks.seasons.file.load import SettingsRefused, change_settings
+from tasks.seasons.file.entries import make_setting_key
+from tasks.seasons.file.load import InvalidSettings, change_settings
 from tests import factories
 from tests.api.conftest import API
 from tests.scoring import boards
@@ -58,14 +58,14 @@ def save(client, where, **changed):
 
 
 def test_a_form_that_is_sent_as_it_is_changes_nothing(client, phase):
-    before = history_of_place(phase.task.season).count()
+    before = find_history_of_place(phase.task.season).count()
     for where in (
         place("season"),
         place("task", phase.task_id),
         place("phase", phase.pk),
     ):
         assert save(client, where).status_code == 302
-    assert history_of_place(phase.task.season).count() == before
+    assert find_history_of_place(phase.task.season).count() == before
 
 
 def test_a_phase_is_changed_and_the_history_says_what(client, phase, organiser):
@@ -86,7 +86,7 @@ def test_a_phase_is_changed_and_the_history_says_what(client, phase, organiser):
         "organisers",
         False,
     )
-    entry = history_of_place(phase.task.season)[0]
+    entry = find_history_of_place(phase.task.season)[0]
     assert (entry.action, entry.actor) == ("phase-changed", organiser)
     assert {change["key"].rpartition(".")[2]: change["after"] for change in entry.changes} == {
         "closes": "2090-05-02T11:59:00Z", "runs_per_day": 2, "board": "organisers", "shows_teams": False,
@@ -204,7 +204,7 @@ def test_options_of_the_task_type_have_fields_and_runs_are_scored_again(client, 
     assert answer.status_code == 302
     task = Task.objects.get()
     assert task.options == {"annotation": "annv3"}
-    assert "queued for the runs" in history_of_place(task.season)[0].words
+    assert "queued for the runs" in find_history_of_place(task.season)[0].words
     answer = save(client, place("task", phase.task_id), rules="corrected\nnonsense")
     assert "has no rules “nonsense”" in str(answer.context["form"].errors["rules"])
 
@@ -214,7 +214,7 @@ def test_no_file_of_the_machine_is_named_by_a_form(phase, organiser):
     task = factories.make_task(
         season=season, type="positional-citations", slug="p", title="Claims"
     )
-    with pytest.raises(SettingsRefused, match="names a file"):
+    with pytest.raises(InvalidSettings, match="names a file"):
         change_settings(
             season=season,
             values={"tasks.p.options": {"entailment": "labels:/etc/passwd"}},
@@ -253,7 +253,9 @@ def test_a_task_and_a_phase_are_added_and_deleted_while_they_have_no_runs(
     client.post(place("delete-phase", made.pk))
     client.post(place("delete-task", task.pk))
     assert not Task.objects.filter(slug="1b").exists()
-    assert history_of_place(phase.task.season)[0].words == "deleted the task Facets"
+    assert (
+        find_history_of_place(phase.task.season)[0].words == "deleted the task Facets"
+    )
 
 
 @pytest.mark.both_databases
@@ -286,7 +288,7 @@ def test_every_setting_of_a_form_is_a_key_of_the_file(phase, organiser):
         "tasks.1a.phases.final": phase,
     }
     values = {
-        setting_key(prefix, name): getattr(row, name)
+        make_setting_key(prefix, name): getattr(row, name)
         for prefix, row in rows.items()
         for name in row.SETTINGS
         if name != "entry_list"
@@ -300,7 +302,7 @@ def test_every_setting_of_a_form_is_a_key_of_the_file(phase, organiser):
 @pytest.fixture
 def token(organiser):
     return {
-        "HTTP_AUTHORIZATION": f"Token {Token.objects.issue(user=organiser, name='mine')[1]}"
+        "HTTP_AUTHORIZATION": f"Token {Token.objects.create_token(user=organiser, name='mine')[1]}"
     }
 
 

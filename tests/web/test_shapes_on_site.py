@@ -13,7 +13,7 @@ from sklearn.metrics import f1_score
 
 from scoring.worker.score import score
 from tasks.models import Job, Phase, Season, Task
-from tasks.types.declared.proposals import declaration, look
+from tasks.types.declared.proposals import format_task_toml, propose_declaration
 from tasks.types.files import InputFile
 from tests import factories
 from tests.api.conftest import API
@@ -51,8 +51,10 @@ def test_a_program_is_refused_an_unsure_guess_with_the_reason_and_sends_a_declar
         "“kind” for “answer” is unsure: “kind” has 2 different words"
         in (problem["message"])
     )
-    task = look("labels", "t", "Trees", gold_files(shapes.lines(rows))).task
-    assert sent(declaration=declaration(task)).status_code == 201
+    task = propose_declaration(
+        "labels", "t", "Trees", gold_files(shapes.lines(rows))
+    ).task
+    assert sent(declaration=format_task_toml(task)).status_code == 201
 
 
 def gold_files(content: bytes) -> list[InputFile]:

@@ -7,15 +7,21 @@ import pytest
 from django.urls import reverse
 
 from citeboard.web.boards import files
-from scoring.exchange.figure_files import convert_svg, image_formats
-from scoring.figures.share_card import ACCENT, PAPER, CardRow, draw_share_card
+from scoring.exchange.figure_files import convert_svg, list_image_formats
+from scoring.figures.share_card import (
+    ACCENT_COLOUR,
+    BACKGROUND_COLOUR,
+    CardRow,
+    draw_share_card,
+)
 from tasks.models import Season
 from tests.scoring import boards
 
 pytestmark = [
     pytest.mark.django_db,
     pytest.mark.skipif(
-        "png" not in image_formats(), reason="the library that draws PNG is not here"
+        "png" not in list_image_formats(),
+        reason="the library that draws PNG is not here",
     ),
 ]
 
@@ -64,7 +70,7 @@ def test_a_baseline_has_an_open_mark_and_italics_as_on_boards(client, drawn):
     assert re.search(r'<text[^>]*font-style="italic"[^>]*>Lead<', svg)
     assert not re.search(r'<text[^>]*font-style="italic"[^>]*>Ahead<', svg)
     fills = re.findall(r'<circle[^>]*fill="([^"]+)"', svg)
-    assert fills == [ACCENT, PAPER]
+    assert fills == [ACCENT_COLOUR, BACKGROUND_COLOUR]
 
 
 def test_the_card_has_its_day_as_pages_write_it(client, drawn):

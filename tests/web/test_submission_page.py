@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from citeboard.core import audit
 from citeboard.teams.models import User
-from citeboard.web.organise.attention import find_concerns
+from citeboard.web.organise.attention import find_season_concerns
 from tasks.models import Phase, Submission
 from tasks.models.seasons import increment_board_version
 from tests import factories
@@ -100,7 +100,7 @@ def test_a_team_is_told_of_the_same_answers_in_another_file_once_they_are_scored
     assert theirs.warnings == []
     [concern] = [
         each
-        for each in find_concerns(waiting.phase.task.season)
+        for each in find_season_concerns(waiting.phase.task.season)
         if each.name == "same-files"
     ]
     assert concern.total == 3
@@ -382,7 +382,7 @@ def test_an_organiser_changes_what_stands_with_a_reason_that_everybody_concerned
     assert over.status == "withdrawn"
     season = over.phase.task.season
     assert [
-        (entry.actor, entry.action) for entry in audit.history_of_place(season)[:2]
+        (entry.actor, entry.action) for entry in audit.find_history_of_place(season)[:2]
     ] == [
         (organiser, "run-withdrawn"),
         (organiser, "run-chosen"),

@@ -63,8 +63,8 @@ def for_few(monkeypatch) -> None:
     """Let boards of eight systems have what larger boards have."""
     for name in (
         "MIN_SYSTEMS",
-        "MIN_SYSTEMS_OF_THIRD",
-        "MIN_SYSTEMS_OF_DISCRIMINATION",
+        "MIN_SYSTEMS_FOR_BEST_THIRD",
+        "MIN_SYSTEMS_FOR_ITEM_REST",
     ):
         monkeypatch.setattr(items, name, SYSTEMS)
 
@@ -116,9 +116,12 @@ def test_smaller_boards_have_no_correlation_no_best_third_and_no_list(
     assert topics_on(page) == [TOPICS[0]]
     assert "missed by the best third" not in page
     assert "correlation with the other instances" not in page
-    assert (items.MIN_SYSTEMS_OF_THIRD, items.MIN_SYSTEMS_OF_DISCRIMINATION) == (20, 60)
+    assert (items.MIN_SYSTEMS_FOR_BEST_THIRD, items.MIN_SYSTEMS_FOR_ITEM_REST) == (
+        20,
+        60,
+    )
     for evaluation in Evaluation.objects.all():
-        storage.statistics.delete(evaluation.statistics)
+        storage.statistics_file_storage.delete(evaluation.statistics)
     assert "The stored statistics of a run are missing" in ask()
 
 

@@ -86,7 +86,7 @@ def test_only_types_of_task_that_leave_a_score_to_teams_ask_for_it(
 def token_of(client, phase):
     user = factories.make_user()
     factories.make_team(season=phase.task.season, lead=user)
-    _, secret = Token.objects.issue(user=user, name="a program")
+    _, secret = Token.objects.create_token(user=user, name="a program")
     return {"Authorization": f"Token {secret}"}
 
 

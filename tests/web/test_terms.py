@@ -8,15 +8,15 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.core.instants import format_utc_minute
-from citeboard.ops.accounts import collect_own_data, delete_account
+from citeboard.ops.accounts import collect_user_data, delete_account
 from citeboard.teams.countries import countries
 from citeboard.teams.membership import add_member
 from citeboard.teams.models import Token
 from tasks.delivery.notifications.wording import write_notification_text
 from tasks.models import Notification, Registration, Submission, Terms
-from tasks.registration.entries import accept_terms, publish_terms, terms_to_accept
+from tasks.registration.entries import accept_terms, find_terms_to_accept, publish_terms
 from tasks.seasons.file.export import export_season
 from tests import factories
 from tests.web.reading import text_of
@@ -172,7 +172,7 @@ def test_whoever_sends_or_checks_a_run_accepts_the_terms_first(
 def test_a_program_reads_and_accepts_the_terms_and_gets_the_data(
     client, phase, season, terms, ada
 ):
-    _, secret = Token.objects.issue(user=ada, name="a program")
+    _, secret = Token.objects.create_token(user=ada, name="a program")
     token = {"Authorization": f"Token {secret}"}
     where = f"/api/v1/seasons/{season.slug}/terms/"
     assert client.get(where).json()["text"] == "Do not pass the **data** on."
@@ -221,7 +221,7 @@ def test_an_organiser_publishes_terms_and_exports_who_accepted_which_version(
         "accepted_at": acceptance.accepted_at.isoformat(),
         **dict.fromkeys(("affiliation", "country", "legal_name"), ""),
     }
-    _, secret = Token.objects.issue(user=organiser, name="a program")
+    _, secret = Token.objects.create_token(user=organiser, name="a program")
     listed = client.get(
         f"/api/v1/seasons/{season.slug}/terms/acceptances/",
         headers={"Authorization": f"Token {secret}"},
@@ -229,7 +229,7 @@ def test_an_organiser_publishes_terms_and_exports_who_accepted_which_version(
     assert [(each["version"], each["name"]) for each in listed["results"]] == [
         (1, "Ada")
     ]
-    assert [str(entry) for entry in history_of_place(season)] == [
+    assert [str(entry) for entry in find_history_of_place(season)] == [
         "Olga published version 2 of the terms",
         "Ada accepted version 1 of the terms",
         "Olga published version 1 of the terms",
@@ -250,11 +250,11 @@ def test_a_version_that_counts_later_locks_nobody_out_before_its_day_and_everybo
     )
     assert "Version 2 of the terms" in told.title
     assert f"It applies from {format_utc_minute(day)}" in told.text
-    assert terms_to_accept(season, ada) is None
+    assert find_terms_to_accept(season, ada) is None
     # Who comes new accepts what will hold.
-    assert terms_to_accept(season, factories.make_user()).number == 2
+    assert find_terms_to_accept(season, factories.make_user()).number == 2
     Terms.objects.update(counts_from=timezone.now())
-    assert terms_to_accept(season, ada).number == 2
+    assert find_terms_to_accept(season, ada).number == 2
 
 
 LEGAL = "Augusta Ada King"
@@ -321,7 +321,7 @@ def test_what_is_not_asked_is_neither_shown_nor_accepted(client, season, terms, 
 
 def test_a_program_gives_what_the_account_does_not_say(client, asking, ada):
     token = {
-        "Authorization": f"Token {Token.objects.issue(user=ada, name='a program')[1]}"
+        "Authorization": f"Token {Token.objects.create_token(user=ada, name='a program')[1]}"
     }
     where = f"/api/v1/seasons/{asking.slug}/terms/"
     assert client.get(where, headers=token).json()["asks"] == list(GIVEN)
@@ -373,8 +373,8 @@ def test_a_legal_name_is_told_to_organisers_and_its_person_alone_and_goes_with_t
     client.force_login(organiser)
     assert [row["legal_name"] for row in exported(client, asking)] == [LEGAL]
     ada.refresh_from_db()
-    assert collect_own_data(ada)["account"]["legal_name"] == LEGAL
-    assert collect_own_data(ada)["terms"][0]["given"] == GIVEN
+    assert collect_user_data(ada)["account"]["legal_name"] == LEGAL
+    assert collect_user_data(ada)["terms"][0]["given"] == GIVEN
     delete_account(ada)
     [row] = exported(client, asking)
     assert (row["affiliation"], row["country"], row["legal_name"]) == ("", "", "")

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from citeboard.web.boards import classes as page
-from scoring.results.publications.published import printed_transfer_tables
+from scoring.results.publications.published import build_printed_transfer_tables
 from tasks.models import Phase, Submission, Task
 from tests import factories
 from tests.scoring import boards
@@ -92,7 +92,7 @@ def test_a_printed_table_of_that_kind_stands_beside_it(
         "load_season", str(EXAMPLES_FOLDER / "citebench-2023"), stdout=io.StringIO()
     )
     task = Task.objects.filter(season__slug="citebench-2023").first()
-    printed = printed_transfer_tables(task)
+    printed = build_printed_transfer_tables(task)
     assert [own["table"].table.name for own in printed] == ["Table 4", "Table 7"]
     assert printed[0]["tested"] == ["ABURAED", "CHEN Delve", "CHEN S2ORC", "LU", "XING"]
     system, figures = printed[0]["lines"][0]
@@ -101,7 +101,7 @@ def test_a_printed_table_of_that_kind_stands_beside_it(
         ["13.95", "9.96", "10.66", "11.63", "12.63*"],
     )
     trained(phase, tmp_path, "lu", "Nothing.")
-    monkeypatch.setattr(page, "printed_transfer_tables", lambda task: printed)
+    monkeypatch.setattr(page, "build_printed_transfer_tables", lambda task: printed)
     html = ask(client, phase)
     assert "Table 4 as printed" in html
     assert "13.95†" in html

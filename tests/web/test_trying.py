@@ -6,9 +6,9 @@ import re
 import pytest
 from django.urls import reverse
 
-from citeboard.core.confined.turns import HourlyLimitReached
+from citeboard.core.confined.turns import HourlyReadingLimitReached
 from citeboard.web.seasons import trying
-from scoring.metrics import metrics_of, metrics_of_instances
+from scoring.metrics import build_metrics, select_instance_metrics
 from tasks.models import Submission
 from tasks.models.declarations import store_declaration
 from tasks.types import task_types
@@ -50,9 +50,9 @@ def test_the_answer_that_is_filled_in_has_a_number_of_every_metric_or_the_reason
     kind = task_types()[slug]
     assert len(cells) == len(kind.rules["corrected"])
     assert all(cells)
-    metrics = metrics_of(kind, "corrected", kind.checked_options({}))
+    metrics = build_metrics(kind, "corrected", kind.validate_options({}))
     # A type of correlations has most of its numbers only for whole runs.
-    expected = min(len(cells) / 2, len(metrics_of_instances(metrics)))
+    expected = min(len(cells) / 2, len(select_instance_metrics(metrics)))
     assert sum(bool(re.search(r"\d", cell)) for cell in cells) >= expected
     assert not Submission.objects.exists()
 
@@ -66,11 +66,11 @@ def test_so_has_a_declared_task_whose_folder_says_that_everybody_may_have_its_sa
 ):
     declared = read_folder(folder)
     store_declaration(declared)
-    there = address(declared.slug, declared.default_rules)
+    there = address(declared.slug, declared.default_rule_set)
     assert "An instance with its answer" in client.get(there).content.decode()
     found = seen(client, there, filled_in(client, there))
     cells = re.findall(r'<td class="n"[^>]*>(.*?)</td>', found)
-    assert len(cells) == len(declared.rules[declared.default_rules])
+    assert len(cells) == len(declared.rules[declared.default_rule_set])
     assert all(cells)
     assert any(re.search(r"\d", cell) for cell in cells)
 
@@ -83,7 +83,7 @@ def test_the_sample_of_another_folder_is_not_given_out(client, tmp_path):
     )
     declared = read_folder(tmp_path)
     store_declaration(declared)
-    there = address(declared.slug, declared.default_rules)
+    there = address(declared.slug, declared.default_rule_set)
     assert (
         client.get(there).status_code
         == client.post(there, {"answer": "{}"}).status_code
@@ -129,7 +129,7 @@ def test_positional_marks_are_split_into_claims_by_rules_where_no_parser_is_inst
             "2 instances",
         ),
         (
-            "x" * (trying.MAX_ANSWER_LENGTH + 1),
+            "x" * (trying.MAX_TRIAL_ANSWER_LENGTH + 1),
             "An answer has at most 20000 characters here.",
         ),
     ],
@@ -149,7 +149,7 @@ def test_computing_goes_by_the_network_of_who_asks_and_is_limited(client, monkey
 
     def refused(*_arguments, owner, **_more):
         senders.append(owner)
-        raise HourlyLimitReached(60, 60)
+        raise HourlyReadingLimitReached(60, 60)
 
     monkeypatch.setattr(trying, "read_upload", refused)
     there = address("clsumm-1a")

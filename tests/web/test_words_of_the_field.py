@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from citeboard.core.glossary import GLOSSARY_TERMS
 from citeboard.core.templatetags.page import sentence_case
-from scoring.results.runs.results import is_undefined_line
+from scoring.results.runs.results import has_only_undefined_scores
 from tests import factories
 from tests.scoring import boards
 from tests.web.reading import text_of
@@ -83,7 +83,7 @@ def test_a_metric_without_any_value_has_no_row(numbers, is_left_out):
             for number in numbers
         ]
     }
-    assert is_undefined_line(line) == is_left_out
+    assert has_only_undefined_scores(line) == is_left_out
 
 
 @pytest.mark.django_db

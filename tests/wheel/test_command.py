@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from scoring.__main__ import EXIT_CODES, parser
-from scoring.client.connection import Connection
-from scoring.client.refusals import Refused
-from scoring.offline.terminal import drawing
+from scoring.__main__ import EXIT_CODES_HELP_TEXT, build_argument_parser
+from scoring.client.connection import SiteConnection
+from scoring.client.refusals import ClientCommandRefused
+from scoring.offline.terminal import format_progress_bar
 from tasks.types import task_types
 
 SCORER = [sys.executable, "-m", "scoring"]
@@ -38,7 +38,7 @@ def test_every_command_gives_json():
         [commands] = [action.choices for action in command._actions if action.choices]
         return commands
 
-    commands = commands_of(parser())
+    commands = commands_of(build_argument_parser())
     for group in ("papers", "receipt", "task", "estimates", "judge"):
         commands |= commands_of(commands.pop(group))
     assert len(commands) > 20
@@ -54,7 +54,7 @@ def test_the_guide_and_the_help_list_the_same_exit_codes(root):
     rows = re.findall(
         r"^\| (\d+) \| (.+?) \|$", (root / "docs/client.md").read_text(), re.MULTILINE
     )
-    unfolded = re.sub(r"\n {7}", " ", EXIT_CODES)
+    unfolded = re.sub(r"\n {7}", " ", EXIT_CODES_HELP_TEXT)
     listed = [line.split(maxsplit=1) for line in unfolded.splitlines()[1:]]
     assert [[code, words.replace("`", "")] for code, words in rows] == listed
 
@@ -156,13 +156,13 @@ def test_problems_are_red_on_a_terminal_and_plain_elsewhere(root, sample, tmp_pa
 
 
 def test_a_bar_says_how_far_it_is_and_how_long_it_takes():
-    assert drawing("sending", 2.5e6, 1e7, "B", 10.0) == (
+    assert format_progress_bar("sending", 2.5e6, 1e7, "B", 10.0) == (
         "sending [######..................]  25% 2.5 MB of 10.0 MB, 30 s left"
     )
-    assert drawing("scoring", 90, 120, "runs", 300.0).endswith(
+    assert format_progress_bar("scoring", 90, 120, "runs", 300.0).endswith(
         " 75% 90 runs of 120 runs, 1 min 40 s left"
     )
-    assert drawing("nothing", 0, 0, "B", 0.0).endswith("100% 0 B of 0 B")
+    assert format_progress_bar("nothing", 0, 0, "B", 0.0).endswith("100% 0 B of 0 B")
 
 
 @pytest.mark.parametrize(
@@ -170,8 +170,8 @@ def test_a_bar_says_how_far_it_is_and_how_long_it_takes():
     ["http://board.example.org", "ftp://board.example.org", "board.example.org"],
 )
 def test_a_token_is_not_sent_in_the_clear_nor_to_what_is_no_site(address):
-    with pytest.raises(Refused):
-        Connection(address, "secret")
+    with pytest.raises(ClientCommandRefused):
+        SiteConnection(address, "secret")
 
 
 def test_the_client_alone_is_small_begins_at_once_and_is_the_standard_library(

@@ -16,15 +16,15 @@ import pytest
 from citeboard.web.guides import build_site_wheel
 from scoring.distribution import backend
 from scoring.distribution.backend import (
-    CLIENT,
-    PACKAGE,
-    WheelRefused,
+    CLIENT_PACKAGE_NAME,
+    SCORER_PACKAGE_NAME,
+    MissingModuleInWheel,
     refuse_missing_modules,
-    renamed,
-    without_comments,
-    without_continuation_indents,
-    without_docstring_indents,
-    without_private_docstrings,
+    remove_comments,
+    remove_continuation_indents,
+    remove_docstring_indents,
+    remove_private_docstrings,
+    replace_names_for_wheel,
 )
 
 
@@ -43,8 +43,14 @@ def info(archive, name: str) -> str:
 
 def test_it_installs_client_and_scorer_and_neither_tasks_nor_scoring(archive):
     tops = {path.partition("/")[0] for path in archive.namelist()}
-    assert {top for top in tops if not top.endswith(".dist-info")} == {CLIENT, PACKAGE}
-    assert {f"{CLIENT}/py.typed", f"{PACKAGE}/py.typed"} <= set(archive.namelist())
+    assert {top for top in tops if not top.endswith(".dist-info")} == {
+        CLIENT_PACKAGE_NAME,
+        SCORER_PACKAGE_NAME,
+    }
+    assert {
+        f"{CLIENT_PACKAGE_NAME}/py.typed",
+        f"{SCORER_PACKAGE_NAME}/py.typed",
+    } <= set(archive.namelist())
     assert not [path for path in archive.namelist() if "/papers/" in path]
 
 
@@ -57,7 +63,7 @@ def test_no_import_in_it_leads_to_the_site_s_packages_or_to_django(archive):
                     named |= {alias.name.partition(".")[0] for alias in node.names}
                 elif isinstance(node, ast.ImportFrom) and node.module:
                     named.add(node.module.partition(".")[0])
-    assert PACKAGE in named
+    assert SCORER_PACKAGE_NAME in named
     assert named.isdisjoint(
         {"tasks", "scoring", "citeboard", "django", "rest_framework"}
     )
@@ -95,7 +101,7 @@ def test_its_record_has_the_digest_of_every_file(archive):
 
 
 def test_the_same_sources_give_the_same_bytes_and_the_site_hands_them_out(root, wheel):
-    assert backend.wheel(root) == (wheel.name, wheel.read_bytes())
+    assert backend.build_wheel_archive(root) == (wheel.name, wheel.read_bytes())
     assert (build_site_wheel().name, build_site_wheel().content) == (
         wheel.name,
         wheel.read_bytes(),
@@ -113,20 +119,26 @@ def test_every_module_of_it_that_needs_no_model_can_be_imported(importable, arch
 @pytest.mark.parametrize(
     ("written", "read"),
     [
-        ("from tasks.types import Problem", f"from {PACKAGE}.types import Problem"),
-        ("import scoring.metrics.base", f"import {PACKAGE}.metrics.base"),
+        (
+            "from tasks.types import Problem",
+            f"from {SCORER_PACKAGE_NAME}.types import Problem",
+        ),
+        ("import scoring.metrics.base", f"import {SCORER_PACKAGE_NAME}.metrics.base"),
         (
             'MetricRef("x", "scoring.metrics.rouge:Rouge")',
-            f'MetricRef("x", "{PACKAGE}.metrics.rouge:Rouge")',
+            f'MetricRef("x", "{SCORER_PACKAGE_NAME}.metrics.rouge:Rouge")',
         ),
         (
             'iter_modules(path, "tasks.types.")',
-            f'iter_modules(path, "{PACKAGE}.types.")',
+            f'iter_modules(path, "{SCORER_PACKAGE_NAME}.types.")',
         ),
-        ('f"scoring.metrics.aliice:{name}"', f'f"{PACKAGE}.metrics.aliice:{{name}}"'),
         (
-            "from scoring.client.connection import Connection",
-            f"from {CLIENT}.connection import Connection",
+            'f"scoring.metrics.aliice:{name}"',
+            f'f"{SCORER_PACKAGE_NAME}.metrics.aliice:{{name}}"',
+        ),
+        (
+            "from scoring.client.connection import SiteConnection",
+            f"from {CLIENT_PACKAGE_NAME}.connection import Connection",
         ),
         ("`python -m scoring types`", "`citeboard types`"),
         ("`make models` installs it", "`pip install 'citeboard[models]'` installs it"),
@@ -140,7 +152,7 @@ def test_every_module_of_it_that_needs_no_model_can_be_imported(importable, arch
     ],
 )
 def test_names_of_modules_are_replaced_and_nothing_else(written, read):
-    assert renamed(written) == read
+    assert replace_names_for_wheel(written) == read
 
 
 @pytest.mark.parametrize(
@@ -153,7 +165,7 @@ def test_names_of_modules_are_replaced_and_nothing_else(written, read):
     ],
 )
 def test_comments_are_left_out_and_every_line_keeps_its_number(source, left):
-    assert without_comments(source) == left
+    assert remove_comments(source) == left
 
 
 @pytest.mark.parametrize(
@@ -184,7 +196,7 @@ def test_comments_are_left_out_and_every_line_keeps_its_number(source, left):
 def test_docstrings_of_private_names_are_left_out_and_every_line_keeps_its_number(
     source, left
 ):
-    assert without_private_docstrings(source) == left
+    assert remove_private_docstrings(source) == left
 
 
 def test_docstrings_keep_their_text_without_the_indentation_of_the_code():
@@ -193,7 +205,7 @@ def test_docstrings_keep_their_text_without_the_indentation_of_the_code():
         '    def text(self):\n        """Return\n        it.\n        """\n'
         '        return """\n        text"""\n'
     )
-    narrow = without_docstring_indents(source)
+    narrow = remove_docstring_indents(source)
     assert narrow == (
         'class Row:\n    """A row.\n\n    An example.\n"""\n\n'
         '    def text(self):\n        """Return\nit.\n"""\n'
@@ -208,7 +220,7 @@ def test_expressions_over_several_lines_are_indented_by_one_space():
         "def total(rows):\n    return sum(\n        row.size\n\n        for row in rows\n"
         '    ) + len("""\n        text""")\n'
     )
-    narrow = without_continuation_indents(source)
+    narrow = remove_continuation_indents(source)
     assert narrow == (
         "def total(rows):\n    return sum(\n row.size\n\n for row in rows\n"
         ' ) + len("""\n        text""")\n'
@@ -221,13 +233,13 @@ def test_expressions_over_several_lines_are_indented_by_one_space():
     [
         ("from scoring.worker import child", "scoring.worker"),
         ("import tasks.models", "tasks.models"),
-        (f"from {PACKAGE}.gone import name", f"{PACKAGE}.gone"),
+        (f"from {SCORER_PACKAGE_NAME}.gone import name", f"{SCORER_PACKAGE_NAME}.gone"),
     ],
 )
 def test_a_module_that_would_be_missing_stops_the_build(line, named):
     with pytest.raises(
-        WheelRefused, match=f"m.py imports {named}, which is not in the wheel"
+        MissingModuleInWheel, match=f"m.py imports {named}, which is not in the wheel"
     ):
         refuse_missing_modules(
-            {f"{PACKAGE}/m.py": f"def late():\n    {line}\n".encode()}
+            {f"{SCORER_PACKAGE_NAME}/m.py": f"def late():\n    {line}\n".encode()}
         )

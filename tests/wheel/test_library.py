@@ -14,7 +14,7 @@ from mcp.types import ElicitResult
 
 from citeboard.teams.models import Team, Token
 from scoring import client
-from scoring.client.agents import server
+from scoring.client.agents import build_mcp_server
 from scoring.client.refusals import SiteRefused
 from tasks.models import Submission
 from tests.api.sending import score
@@ -31,7 +31,7 @@ def site(phase, live_server):
     member = make_user()
     make_team(season=phase.task.season, lead=member, name="The walkers", slug="walkers")
     return client.Site(
-        live_server.url, Token.objects.issue(user=member, name="walk")[1]
+        live_server.url, Token.objects.create_token(user=member, name="walk")[1]
     )
 
 
@@ -73,7 +73,7 @@ def test_a_season_file_is_loaded_into_a_new_season_and_into_its_own(
     phase, live_server, tmp_path
 ):
     staff = make_user(is_staff=True)
-    secret = Token.objects.issue(user=staff, name="load", scope="write")[1]
+    secret = Token.objects.create_token(user=staff, name="load", scope="write")[1]
     site = client.Site(live_server.url, secret)
     path = tmp_path / "season.toml"
     path.write_text('[season]\nslug = "next"\ntitle = "Next"\n')
@@ -122,7 +122,9 @@ def called(site, tool: str, mode="auto", user=None, **arguments):
     """Call a tool as an agent's program; ``user`` answers the questions that it shows."""
 
     async def ask():
-        async with Client(server(site), mode=mode, elicitation_callback=user) as agent:
+        async with Client(
+            build_mcp_server(site), mode=mode, elicitation_callback=user
+        ) as agent:
             assert len((await agent.list_tools()).tools) == 5
             return await agent.call_tool(tool, arguments)
 

@@ -50,7 +50,7 @@ def phase(transactional_db):
 def token(phase) -> str:
     member = make_user()
     make_team(season=phase.task.season, lead=member, name="The walkers", slug="walkers")
-    return Token.objects.issue(user=member, name="walk")[1]
+    return Token.objects.create_token(user=member, name="walk")[1]
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_season_is_entered_with_a_team_that_is_founded_once_its_terms_are_acce
     command(
         "login",
         live_server.url,
-        given=f"{Token.objects.issue(user=newcomer, name='walk')[1]}\n",
+        given=f"{Token.objects.create_token(user=newcomer, name='walk')[1]}\n",
     )
     season = phase.task.season
     publish_terms(season=season, text="Cite the *data*.", by=None)

@@ -3,21 +3,25 @@
 from django import forms
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, by_helpers, long_text
+from citeboard.acts.declared import ActForm, build_helper_action, build_long_text_field
 from tasks.seasons import announcements as news
 
 
-def _announcement_text(*, required: bool) -> forms.CharField:
+def build_announcement_text_field(*, required: bool) -> forms.CharField:
     help_text = _("Markdown. Leave it empty to remove the announcement.")
-    return long_text(
-        _("Announcement"), news.MAX_TEXT, 8, required=required, help_text=help_text
+    return build_long_text_field(
+        _("Announcement"),
+        news.MAX_MESSAGE_CHARACTERS,
+        8,
+        required=required,
+        help_text=help_text,
     )
 
 
 class AnnouncementForm(ActForm):
     """A new announcement, which appears at the top of a season's page."""
 
-    text = _announcement_text(required=False)
+    text = build_announcement_text_field(required=False)
     api = {"text": {"help_text": "Markdown; empty to take it away.", "required": True}}
     begins_with = {"text": "announcement"}
 
@@ -25,12 +29,12 @@ class AnnouncementForm(ActForm):
 class EditForm(ActForm):
     """The new text of a published announcement."""
 
-    text = _announcement_text(required=True)
+    text = build_announcement_text_field(required=True)
     api = {"text": "Markdown."}
     begins_with = {"text": "text"}
 
 
-ANNOUNCE = by_helpers(
+PUBLISH_ANNOUNCEMENT = build_helper_action(
     news.announce,
     "Announce something on a season's page; for organisers.",
     lambda season, _filled: (
@@ -41,14 +45,14 @@ ANNOUNCE = by_helpers(
     form=AnnouncementForm,
     subject="season",
 )
-EDIT_ANNOUNCEMENT = by_helpers(
+EDIT_ANNOUNCEMENT = build_helper_action(
     news.edit_announcement,
     "Change what an announcement says; for organisers.",
     _("The announcement is edited; its earlier text can still be read."),
     form=EditForm,
     subject="announcement",
 )
-TAKE_BACK_ANNOUNCEMENT = by_helpers(
+WITHDRAW_ANNOUNCEMENT = build_helper_action(
     news.take_back_announcement,
     "Take an announcement back; for organisers.",
     _("The announcement is taken back."),

@@ -3,8 +3,8 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, by_organisers
-from citeboard.background.kinds import ask_for_archive
+from citeboard.acts.declared import ActForm, build_organiser_action
+from citeboard.background.kinds import queue_archive
 
 
 class ArchiveForm(ActForm):
@@ -25,8 +25,8 @@ class ArchiveForm(ActForm):
     }
 
 
-MAKE_ARCHIVE = by_organisers(
-    ask_for_archive,
+MAKE_ARCHIVE = build_organiser_action(
+    queue_archive,
     "Make the archive of what is public of a season; for organisers.",
     form=ArchiveForm,
     subject="season",

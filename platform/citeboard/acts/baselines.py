@@ -6,7 +6,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, Words, by_organisers
+from citeboard.acts.declared import ActForm, MessageText, build_organiser_action
 from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
 from scoring.worker import baseline_runs
@@ -20,13 +20,15 @@ class BaselinesForm(ActForm):
     api = {"name": "One of those that the type has; left out, all that are possible."}
 
 
-def _ask_for_baselines(*, phase: Phase, name: str, by: User) -> int:
+def _request_baselines(*, phase: Phase, name: str, by: User) -> int:
     names = [name] if name else None
     asked = baseline_runs.request_baselines(phase=phase, names=names, by=by)
     return sum(one.is_new for one in asked)
 
 
-def _describe_asked(new: int, _filled: object) -> tuple[Words, Mapping[str, Any]]:
+def _queued_baselines_message(
+    new: int, _filled: object
+) -> tuple[MessageText, Mapping[str, Any]]:
     if not new:
         return _(
             "%(task)s, %(phase)s: they were computed before, or are under way."
@@ -35,10 +37,10 @@ def _describe_asked(new: int, _filled: object) -> tuple[Words, Mapping[str, Any]
     return message, {"baselines": count_with_noun(new, "baseline")}
 
 
-COMPUTE_BASELINES = by_organisers(
-    _ask_for_baselines,
+COMPUTE_BASELINES = build_organiser_action(
+    _request_baselines,
     "Have a phase's built-in baselines computed and scored; for organisers.",
-    _describe_asked,
+    _queued_baselines_message,
     form=BaselinesForm,
     subject="phase",
 )

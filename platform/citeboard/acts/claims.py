@@ -7,9 +7,9 @@ decide whether a season succeeds another.
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import Act, ActForm
+from citeboard.acts.declared import ActForm, UserAction
 from tasks.models import Claim
-from tasks.seasons.claims import MAX_REASON_LENGTH, claim_or_404, decide_claim
+from tasks.seasons.claims import MAX_REASON_LENGTH, decide_claim, get_claim_or_404
 
 
 class ClaimForm(ActForm):
@@ -25,7 +25,7 @@ class ClaimForm(ActForm):
     }
 
 
-DECIDE_CLAIM = Act(
+DECIDE_CLAIM = UserAction(
     decide_claim,
     "Let a later season follow an earlier one with the same texts, or release it; for staff.",
     lambda claim, _filled: (
@@ -34,7 +34,7 @@ DECIDE_CLAIM = Act(
         else _("%(later)s follows %(season)s from now on."),
         {"season": claim.season, "later": claim.later},
     ),
-    role=claim_or_404,
+    role=get_claim_or_404,
     form=ClaimForm,
     subject="claim",
 )

@@ -18,21 +18,21 @@ from django.shortcuts import get_object_or_404
 from django.utils.functional import Promise
 from django.utils.translation import gettext, gettext_lazy
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.core.instants import (
     InvalidTimeText,
     format_parsable_time,
     format_phase_end,
+    format_zone_name,
     parse_phase_end,
-    read_instant,
-    zone_name,
+    parse_time,
 )
-from citeboard.core.words import as_sentence, count_with_noun
+from citeboard.core.words import count_with_noun, format_as_sentence
 from citeboard.teams.access import (
+    led_team_or_error,
     mailed_invitation_or_404,
     member_or_404,
-    team_for_lead,
-    team_for_member,
+    own_team_or_404,
 )
 from citeboard.teams.models import User
 from scoring.models import Annotator, EstimateSheet, Sheet
@@ -41,7 +41,7 @@ from tasks.seasons import access
 
 #: A lookup takes a user and URL parameters and returns an object that the user may see.
 #: A lookup raises Http404 or PermissionDenied if it cannot return the requested object.
-Lookup = Callable[..., Any]
+SubjectLookup = Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -61,17 +61,17 @@ class SeasonRowLookup:
 
 
 #: Each lookup finds a database row of a season or a team by the primary key of the row.
-#: ROW_LOOKUPS maps URL parameters to lookups.
+#: ROW_LOOKUPS_BY_NAME maps URL parameters to lookups.
 #: Each URL parameter contains the primary key of the row.
-ROW_LOOKUPS: dict[str, Lookup] = {
+ROW_LOOKUPS_BY_NAME: dict[str, SubjectLookup] = {
     "acknowledgement": SeasonRowLookup(
         models.Acknowledgement.objects.all(), "submission__phase__task__season"
     ),
     "annotator": SeasonRowLookup(Annotator.objects.all(), "sheet__phase__task__season"),
     "announcement": SeasonRowLookup(models.Announcement.objects.standing(), "season"),
-    "asked": access.join_request_of,
+    "asked": access.get_join_request_or_404,
     "change": lambda season, number: get_object_or_404(
-        history_of_place(season), pk=number
+        find_history_of_place(season), pk=number
     ),
     "delivery": SeasonRowLookup(
         models.Delivery.objects.select_related("job"), "webhook__season"
@@ -91,11 +91,11 @@ ROW_LOOKUPS: dict[str, Lookup] = {
     ),
     "pairs": SeasonRowLookup(Sheet.objects.pairs(), "phase__task__season"),
     "phase": SeasonRowLookup(models.Phase.objects.all(), "task__season"),
-    "proposal": access.merge_proposal_of,
+    "proposal": access.get_merge_proposal_or_404,
     "question": SeasonRowLookup(
         models.Question.objects.select_related("asked_by"), "season"
     ),
-    "sheet": SeasonRowLookup(Sheet.objects.ratings(), "phase__task__season"),
+    "sheet": SeasonRowLookup(Sheet.objects.rating_sheets(), "phase__task__season"),
     "task": SeasonRowLookup(models.Task.objects.all(), "season"),
     # Within a season, the URL identifies a registration by the slug of the team.
     "team": lambda season, slug: get_object_or_404(
@@ -107,21 +107,21 @@ ROW_LOOKUPS: dict[str, Lookup] = {
 }
 
 
-HOLDER_NAMES_BY_ROLE: dict[Lookup, str] = {
-    access.season_for: "season",
-    access.season_to_help: "season",
-    access.season_to_organise: "season",
-    team_for_member: "team",
-    team_for_lead: "team",
+URL_SUBJECT_NAMES_BY_ROLE: dict[SubjectLookup, str] = {
+    access.get_visible_season_or_404: "season",
+    access.get_helped_season_or_404: "season",
+    access.get_organised_season_or_404: "season",
+    own_team_or_404: "team",
+    led_team_or_error: "team",
 }
 
 
-def numbered(name: str, role: Lookup) -> Lookup:
+def build_season_row_lookup(name: str, role: SubjectLookup) -> SubjectLookup:
     """Return a lookup that takes a user and the primary key of a row.
 
     ``role`` checks whether the user may access the season to which the row belongs.
     """
-    rows = ROW_LOOKUPS[name]
+    rows = ROW_LOOKUPS_BY_NAME[name]
     assert isinstance(rows, SeasonRowLookup)
 
     def find_season_row(user: object, number: int) -> Any:
@@ -132,31 +132,33 @@ def numbered(name: str, role: Lookup) -> Lookup:
     return find_season_row
 
 
-def within(name: str, role: Lookup) -> Lookup:
+def build_nested_row_lookup(name: str, role: SubjectLookup) -> SubjectLookup:
     """Return a lookup that takes a user, the slug of a season or team, and a row's
     primary key.
     """
-    return lambda user, slug, number: ROW_LOOKUPS[name](role(user, slug), number)
+    return lambda user, slug, number: ROW_LOOKUPS_BY_NAME[name](
+        role(user, slug), number
+    )
 
 
-class MomentField(forms.CharField):
+class DateTimeTextField(forms.CharField):
     """A form field for a date and time. Users may append a time zone to the time."""
 
     zone: ZoneInfo
-    read, written = staticmethod(read_instant), staticmethod(format_parsable_time)
+    read, written = staticmethod(parse_time), staticmethod(format_parsable_time)
 
     def __init__(self, *, zone: ZoneInfo | None = None, **options: Any) -> None:
         super().__init__(max_length=80, **options)
         if zone is not None:
-            self.show_in(zone)
+            self.set_time_zone(zone)
 
-    def show_in(self, zone: ZoneInfo) -> None:
+    def set_time_zone(self, zone: ZoneInfo) -> None:
         self.zone = zone
         written = gettext(
             "In %(zone)s, such as 2026-05-01 23:59; write AoE or UTC behind it for those."
         )
         self.help_text = (
-            f"{self.help_text} {written % {'zone': zone_name(zone.key)}}".strip()
+            f"{self.help_text} {written % {'zone': format_zone_name(zone.key)}}".strip()
         )
 
     def prepare_value(self, value: Any) -> Any:
@@ -169,10 +171,10 @@ class MomentField(forms.CharField):
         try:
             return self.read(text, self.zone) if text else None
         except InvalidTimeText as refused:
-            raise ValidationError(as_sentence(refused)) from refused
+            raise ValidationError(format_as_sentence(refused)) from refused
 
 
-class EndField(MomentField):
+class PhaseEndField(DateTimeTextField):
     """A form field for the end of a phase, which may be "no end"."""
 
     read, written = staticmethod(parse_phase_end), staticmethod(format_phase_end)
@@ -181,12 +183,14 @@ class EndField(MomentField):
         super().__init__(**{"help_text": gettext_lazy("Or “no end”."), **options})
 
 
-def long_text(label: Any, most: int, rows: int, **options: Any) -> forms.CharField:
+def build_long_text_field(
+    label: Any, most: int, rows: int, **options: Any
+) -> forms.CharField:
     widget = forms.Textarea(attrs={"rows": rows})
     return forms.CharField(label=label, max_length=most, widget=widget, **options)
 
 
-class LinesField(forms.CharField):
+class TextLinesField(forms.CharField):
     widget = forms.Textarea(attrs={"rows": 3})
 
     def prepare_value(self, value: Any) -> Any:
@@ -229,8 +233,8 @@ class ActForm(forms.Form):
         )
         self.of = of
         for field in self.fields.values():
-            if isinstance(field, MomentField):
-                field.show_in(of.zone)
+            if isinstance(field, DateTimeTextField):
+                field.set_time_zone(of.zone)
 
     def clean(self) -> dict[str, Any]:
         """Validate the form. Form fields show times without seconds, so an unchanged
@@ -240,7 +244,7 @@ class ActForm(forms.Form):
         for name, field in self.fields.items():
             before = self.initial.get(name)
             is_there = (
-                isinstance(field, MomentField)
+                isinstance(field, DateTimeTextField)
                 and before is not None
                 and name in cleaned
             )
@@ -249,23 +253,23 @@ class ActForm(forms.Form):
         return cleaned
 
 
-Words = str | Promise
+MessageText = str | Promise
 
 
 @dataclass(frozen=True)
-class Act:
+class UserAction:
     """A user action. The attributes define who may perform the action, which service
     performs the action, and which messages users see.
 
     ``role`` looks up the first object in the URL, which is a season, a team (see
-    `HOLDER_NAMES_BY_ROLE`), or the subject. The subject is the object that the action changes.
+    `URL_SUBJECT_NAMES_BY_ROLE`), or the subject. The subject is the object that the action changes.
     ``subject`` and ``actor`` name the parameters of the service that receive the
     subject and the user. The fields of ``form`` provide the other arguments of the
     service. A field with the name of the subject replaces the subject. ``row`` is the
     URL parameter of the subject, if pages use another name than ``subject``.
     ``summary`` describes the operation in the API.
 
-    ``done`` is the success message (see `MessageValues`), or a function that takes the result
+    ``done`` is the success message (see `SuccessMessageValues`), or a function that takes the result
     and the form data and returns the message, optionally with values for the message.
     ``refused`` is the error message, which may contain the errors of the form. Without
     ``refused`` the service reports errors itself. ``ready`` converts form data to
@@ -281,16 +285,19 @@ class Act:
     service: Callable[..., Any]
     summary: str
     done: (
-        Words
-        | Callable[[Any, Mapping[str, Any]], Words | tuple[Words, Mapping[str, Any]]]
+        MessageText
+        | Callable[
+            [Any, Mapping[str, Any]],
+            MessageText | tuple[MessageText, Mapping[str, Any]],
+        ]
     ) = ""
     _: KW_ONLY
-    role: Lookup
+    role: SubjectLookup
     subject: str
     actor: str = "by"
     row: str = ""
     form: type[ActForm] | None = None
-    refused: Words = ""
+    refused: MessageText = ""
     is_rehearsed: bool = False
     is_final: bool = False
     makes_season: bool = False
@@ -299,7 +306,7 @@ class Act:
         lambda thing, filled, by: filled
     )
 
-    def subject_in(self, address: Mapping[str, Any], holder: Any) -> Any:
+    def find_subject(self, address: Mapping[str, Any], holder: Any) -> Any:
         return address.get(self.row or self.subject, holder)
 
     def __call__(self, thing: Any, by: User, /, **filled: Any) -> Any:
@@ -316,7 +323,7 @@ class Act:
         form = self.form(posted, of=thing)
         if not self.refused:
             return {
-                name: _cleaned_or_posted_value(field, posted.get(name))
+                name: _clean_or_keep_posted_value(field, posted.get(name))
                 for name, field in form.fields.items()
             }
         if not form.is_valid():
@@ -329,12 +336,12 @@ class Act:
         return form.cleaned_data
 
     def told(self, thing: Any, made: Any, filled: Mapping[str, Any]) -> str:
-        """Return the success message of the action, with values from `MessageValues`."""
+        """Return the success message of the action, with values from `SuccessMessageValues`."""
         message = self.done(made, filled) if callable(self.done) else self.done
         words, stated = message if isinstance(message, tuple) else (message, {})
         # A service that changes an object returns the new state of the object.
         newest = made if isinstance(made, type(thing)) else thing
-        facts = MessageValues(
+        facts = SuccessMessageValues(
             stated,
             results=made if isinstance(made, tuple) else (made,),
             fields={self.subject: newest, **filled},
@@ -343,7 +350,7 @@ class Act:
         return str(words) % facts
 
 
-def _cleaned_or_posted_value(field: forms.Field, posted: str | None) -> Any:
+def _clean_or_keep_posted_value(field: forms.Field, posted: str | None) -> Any:
     """Return the cleaned value, or the posted text if the text is invalid.
 
     The service of the action rejects an invalid text.
@@ -354,15 +361,15 @@ def _cleaned_or_posted_value(field: forms.Field, posted: str | None) -> Any:
         return posted
 
 
-by_readers = partial(Act, role=access.season_for)
-by_helpers = partial(Act, role=access.season_to_help)
-by_organisers = partial(Act, role=access.season_to_organise)
-by_members = partial(Act, role=team_for_member)
-by_leads = partial(Act, role=team_for_lead)
-with_rehearsal = partial(by_organisers, is_rehearsed=True)
+build_reader_action = partial(UserAction, role=access.get_visible_season_or_404)
+build_helper_action = partial(UserAction, role=access.get_helped_season_or_404)
+build_organiser_action = partial(UserAction, role=access.get_organised_season_or_404)
+build_team_member_action = partial(UserAction, role=own_team_or_404)
+build_team_lead_action = partial(UserAction, role=led_team_or_error)
+build_rehearsed_action = partial(build_organiser_action, is_rehearsed=True)
 
 
-class MessageValues(dict[str, Any]):
+class SuccessMessageValues(dict[str, Any]):
     """The values that the message of a user action can refer to by name.
 
     The values come from ``stated``, from attributes of the service's results, from
@@ -385,11 +392,11 @@ class MessageValues(dict[str, Any]):
     def __missing__(self, name: str) -> Any:
         attribute = "user" if name == "person" else name
         for result in self.results:
-            if _has_value(result, attribute):
+            if has_plain_attribute(result, attribute):
                 return getattr(result, attribute)
         if name in self.fields:
             return self.fields[name]
-        if _has_value(self.thing, attribute):
+        if has_plain_attribute(self.thing, attribute):
             return getattr(self.thing, attribute)
         for result in self.results:
             if type(result) is int:
@@ -397,7 +404,7 @@ class MessageValues(dict[str, Any]):
         raise KeyError(name)
 
 
-def _has_value(thing: Any, name: str) -> bool:
+def has_plain_attribute(thing: Any, name: str) -> bool:
     """Return True if the object has the attribute and the attribute is not a related
     manager.
     """

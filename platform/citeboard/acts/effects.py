@@ -14,25 +14,32 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core import audit
-from citeboard.core.instants import ENDLESS_TIME, format_day_and_time, format_utc_minute
+from citeboard.core.instants import (
+    ENDLESS_PHASE_END,
+    format_day_and_time,
+    format_utc_minute,
+)
 from citeboard.core.models import AuditEntry
 from citeboard.core.words import count_with_noun, join_names
 from scoring.models import IS_RANKING_SCORE, Evaluation, Score
-from scoring.results.board.confirming import results_official_since, results_to_confirm
+from scoring.results.board.confirming import (
+    find_results_to_confirm,
+    find_time_results_became_official,
+)
 from scoring.results.board.counting import (
-    counting_runs,
-    gold_on_board,
-    runs_without_outcome_on_gold,
+    find_gold_on_board,
+    find_runs_shown_on_board,
+    find_unfinished_runs_on_gold,
 )
 from scoring.results.board.embargo_table import (
     AUDIENCE_LABELS,
-    shared_content_by_split,
-    split_embargoes_of,
+    build_embargoes_of_splits,
+    describe_shared_content_by_split,
 )
-from scoring.results.board.formatting import score_text
+from scoring.results.board.formatting import format_stored_score
 from scoring.results.board.public_results import shows_named_public_teams
-from scoring.results.board.standings import Row, rank
-from tasks.delivery.notifications.events import DATE_KINDS
+from scoring.results.board.standings import BoardRow, sort_and_rank_rows
+from tasks.delivery.notifications.events import PHASE_DATE_NOTIFICATION_KINDS
 from tasks.delivery.notifications.wording import write_notification_text
 from tasks.gold.content import Compared, count_instance_changes
 from tasks.gold.early import CONTENT_KIND_LABELS
@@ -48,11 +55,11 @@ from tasks.models import (
     Submission,
     Task,
 )
-from tasks.seasons.file.entries import phase_prefix, task_prefix
-from tasks.seasons.phase_acts import describe_board, describe_freeze
-from tasks.submissions.submit import remaining_quota
+from tasks.seasons.file.entries import make_phase_key_prefix, make_task_key_prefix
+from tasks.seasons.phase_acts import describe_board_audience, describe_board_freeze
+from tasks.submissions.submit import compute_remaining_quota
 
-_DESCRIPTIVE_SETTINGS = (
+_SETTINGS_WITHOUT_EFFECT_ON_SCORES = (
     "title",
     "summary",
     "board",
@@ -61,7 +68,7 @@ _DESCRIPTIVE_SETTINGS = (
     "shows_teams",
     "inputs_from",
 )
-_NEVER_FOR_ALL_GROUPS = dict.fromkeys(AUDIENCE_LABELS, NEVER_ENDING_EMBARGO)
+_ENDLESS_EMBARGO_BY_AUDIENCE = dict.fromkeys(AUDIENCE_LABELS, NEVER_ENDING_EMBARGO)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,24 +128,24 @@ class MadePhase:
             title=f"{phase.task}, {phase}",
             opens=format_day_and_time(phase.opens, phase.zone),
             closes=_("no end")
-            if phase.closes >= ENDLESS_TIME
+            if phase.closes >= ENDLESS_PHASE_END
             else format_day_and_time(phase.closes, phase.zone),
-            board=describe_board(phase),
-            own_scores=str(Phase.OwnRuns(phase.own_runs_show).label),
-            frozen=describe_freeze(phase),
+            board=describe_board_audience(phase),
+            own_scores=str(Phase.OwnRunDetail(phase.visible_detail_of_own_runs).label),
+            frozen=describe_board_freeze(phase),
             gold=_("released") if phase.gold_is_public else _("not released"),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Steps:
+class ActionSteps:
     done: list[str] = field(default_factory=list)
     changes: list[dict[str, Any]] = field(default_factory=list)
     made: list[MadePhase] = field(default_factory=list)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Disclosure:
+class DisclosureSummary:
     """Sentences about the information that an organiser's action discloses or hides."""
 
     seen: list[str] = field(default_factory=list)
@@ -146,7 +153,7 @@ class Disclosure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Messages:
+class SentMessages:
     told: list[Told] = field(default_factory=list)
     posted: int = 0
 
@@ -161,15 +168,15 @@ class ScoreChanges:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Effects:
-    steps: Steps = field(default_factory=Steps)
-    disclosure: Disclosure = field(default_factory=Disclosure)
-    messages: Messages = field(default_factory=Messages)
+class ActionEffects:
+    steps: ActionSteps = field(default_factory=ActionSteps)
+    disclosure: DisclosureSummary = field(default_factory=DisclosureSummary)
+    messages: SentMessages = field(default_factory=SentMessages)
     scores: ScoreChanges = field(default_factory=ScoreChanges)
     changes_tries: bool = False
 
     @property
-    def concern_others(self) -> bool:
+    def affects_other_people(self) -> bool:
         """Return True if the action affects people other than the season's organisers."""
         return bool(
             self.steps.made
@@ -183,19 +190,19 @@ class Effects:
         )
 
 
-def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
+def simulate_action_effects(season: Season, do: Callable[[], Any]) -> ActionEffects:
     """Perform the action, compare the season before and after the action, and roll
     back.
 
     The function raises every error that the action raises.
     """
-    before = _SeasonState.of(season)
+    before = _SeasonSnapshot.of(season)
     with transaction.atomic():
-        _leave_cached_boards(season)
-        last = _LastRowIds.now()
-        tries = set(_extra_tries(season))
+        _bump_board_cache_versions(season)
+        last = _HighestRowIds.now()
+        tries = set(_find_extra_tries(season))
         do()
-        after = _SeasonState.of(Season.objects.get(pk=season.pk))
+        after = _SeasonSnapshot.of(Season.objects.get(pk=season.pk))
         entries = last.entries()
         changes = [
             change
@@ -208,27 +215,27 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
             for pk, phase in after.phases.items()
             if after.season.is_public and pk not in before.phases
         ]
-        disclosure = _disclosure(before, after)
-        messages = Messages(
-            told=list(_notification_groups(last.notifications())),
+        disclosure = _compare_disclosures(before, after)
+        messages = SentMessages(
+            told=list(_group_notifications(last.newer_notifications())),
             posted=last.deliveries().count(),
         )
         queued = set(last.jobs().values_list("submission__phase", flat=True).distinct())
         keys = [str(change["key"]) for change in changes]
-        scores = _score_changes(before, after, queued, keys)
-        changed = tries ^ set(_extra_tries(season))
+        scores = _compare_scores(before, after, queued, keys)
+        changed = tries ^ set(_find_extra_tries(season))
         tries_then = {
-            row: remaining_quota(row.phase, row.team).left
+            row: compute_remaining_quota(row.phase, row.team).left
             for row in sorted(changed, key=lambda row: row.pk)
         }
         transaction.set_rollback(True)
     # A phase without a limit on runs grants teams no extra tries.
     limited = {row: left for row, left in tries_then.items() if left is not None}
-    return Effects(
-        steps=Steps(
+    return ActionEffects(
+        steps=ActionSteps(
             done=[
                 *(entry.words for entry in entries),
-                *(_extra_tries_text(row, left) for row, left in limited.items()),
+                *(_describe_extra_tries(row, left) for row, left in limited.items()),
             ],
             # The confirmation page lists changed gold versions in a separate table.
             changes=[change for change in changes if ".gold." not in change["key"]],
@@ -241,25 +248,25 @@ def effects_on(season: Season, do: Callable[[], Any]) -> Effects:
     )
 
 
-def effects_of_new_season(made: Season, last_notification: int) -> Effects:
+def find_new_season_effects(made: Season, last_notification: int) -> ActionEffects:
     """Return the effects of creating a season. Only organisers see a draft season."""
     phases = Phase.objects.filter(task__season=made).select_related("task__season")
-    disclosure = Disclosure()
+    disclosure = DisclosureSummary()
     if made.is_public:
-        nothing = _SeasonState(season=Season(title=made.title))
-        disclosure = _disclosure(nothing, _SeasonState.of(made))
-    return Effects(
-        steps=Steps(
-            done=[entry.words for entry in audit.history_of_place(made)],
+        nothing = _SeasonSnapshot(season=Season(title=made.title))
+        disclosure = _compare_disclosures(nothing, _SeasonSnapshot.of(made))
+    return ActionEffects(
+        steps=ActionSteps(
+            done=[entry.words for entry in audit.find_history_of_place(made)],
             made=[
                 MadePhase.of(phase)
                 for phase in phases.order_by("task__position", "position")
             ],
         ),
         disclosure=disclosure,
-        messages=Messages(
+        messages=SentMessages(
             told=list(
-                _notification_groups(
+                _group_notifications(
                     Notification.objects.filter(pk__gt=last_notification)
                 )
             )
@@ -267,7 +274,7 @@ def effects_of_new_season(made: Season, last_notification: int) -> Effects:
     )
 
 
-def _leave_cached_boards(season: Season) -> None:
+def _bump_board_cache_versions(season: Season) -> None:
     """Give each phase of the season a new version number.
 
     The new versions hide boards that the rehearsal caches, because a rollback of the
@@ -277,32 +284,32 @@ def _leave_cached_boards(season: Season) -> None:
     Phase.objects.filter(task__season=season).update(version=F("version") + unique)
 
 
-def last_number(model: type[Model]) -> int:
+def find_highest_primary_key(model: type[Model]) -> int:
     rows = getattr(model, "all_kinds", None) or model._default_manager  # noqa: SLF001  (documented)
     return int(rows.aggregate(last=Max("pk"))["last"] or 0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class _LastRowIds:
+class _HighestRowIds:
     entry: int
     notification: int
     delivery: int
     job: int
 
     @classmethod
-    def now(cls) -> "_LastRowIds":
+    def now(cls) -> "_HighestRowIds":
         return cls(
-            entry=last_number(AuditEntry),
-            notification=last_number(Notification),
-            delivery=last_number(Delivery),
-            job=last_number(Job),
+            entry=find_highest_primary_key(AuditEntry),
+            notification=find_highest_primary_key(Notification),
+            delivery=find_highest_primary_key(Delivery),
+            job=find_highest_primary_key(Job),
         )
 
     def entries(self) -> list[AuditEntry]:
         rows = AuditEntry.objects.filter(pk__gt=self.entry)
         return list(rows.exclude(action="let-out").order_by("pk"))
 
-    def notifications(self) -> QuerySet[Notification]:
+    def newer_notifications(self) -> QuerySet[Notification]:
         return Notification.objects.filter(pk__gt=self.notification)
 
     def deliveries(self) -> QuerySet[Delivery]:
@@ -312,12 +319,12 @@ class _LastRowIds:
         return Job.objects.filter(pk__gt=self.job).order_by()
 
 
-def _extra_tries(season: Season) -> QuerySet[ExtraTries]:
+def _find_extra_tries(season: Season) -> QuerySet[ExtraTries]:
     rows = ExtraTries.objects.filter(phase__task__season=season)
     return rows.select_related("team", "phase__task__season")
 
 
-def _extra_tries_text(row: ExtraTries, left: int) -> str:
+def _describe_extra_tries(row: ExtraTries, left: int) -> str:
     message = _(
         "%(team)s may submit %(runs)s to %(task)s, %(phase)s, then; now %(now)s"
     )
@@ -326,12 +333,12 @@ def _extra_tries_text(row: ExtraTries, left: int) -> str:
         "task": row.phase.task,
         "phase": row.phase,
         "runs": count_with_noun(left, "run"),
-        "now": remaining_quota(row.phase, row.team).left,
+        "now": compute_remaining_quota(row.phase, row.team).left,
     }
 
 
 @dataclass(frozen=True, kw_only=True)
-class _SeasonState:
+class _SeasonSnapshot:
     season: Season
     phases: dict[int, Phase] = field(default_factory=dict)
     #: `known` contains the time at which each audience may first see a kind of data.
@@ -341,14 +348,14 @@ class _SeasonState:
     )
     gold: dict[tuple[int, str], Gold] = field(default_factory=dict)
     unscored: dict[int, int] = field(default_factory=dict)
-    ranked: dict[int, dict[int, Row]] = field(default_factory=dict)
+    ranked: dict[int, dict[int, BoardRow]] = field(default_factory=dict)
     settled: dict[int, str] = field(default_factory=dict)
     shared: dict[tuple[int, str], list[str]] = field(default_factory=dict)
     scores: dict[int, str] = field(default_factory=dict)
     tasks: dict[int, Task] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, season: Season) -> "_SeasonState":
+    def of(cls, season: Season) -> "_SeasonSnapshot":
         phases = Phase.objects.filter(task__season=season).select_related(
             "task__season"
         )
@@ -362,8 +369,8 @@ class _SeasonState:
         known = {
             (str(content.task), content.split, row.kind): row.times
             if content.versions
-            else _NEVER_FOR_ALL_GROUPS
-            for content in split_embargoes_of(season)
+            else _ENDLESS_EMBARGO_BY_AUDIENCE
+            for content in build_embargoes_of_splits(season)
             for row in content.rows
         }
         scored = [
@@ -371,7 +378,7 @@ class _SeasonState:
             for phase in in_order
             if (phase.task_id, phase.split) in golds and phase.task.rules
         ]
-        ranked = {phase.pk: _rows_with_ranks(phase) for phase in scored}
+        ranked = {phase.pk: _find_ranked_board_rows(phase) for phase in scored}
         evaluations = [
             row.evaluation for rows in ranked.values() for row in rows.values()
         ]
@@ -382,31 +389,37 @@ class _SeasonState:
             known=known,
             gold=golds,
             unscored={
-                phase.pk: runs_without_outcome_on_gold(
+                phase.pk: find_unfinished_runs_on_gold(
                     phase, golds[phase.task_id, phase.split]
                 ).count()
                 for phase in scored
             },
             ranked=ranked,
             settled={
-                phase.pk: words for phase in scored if (words := _results_phrase(phase))
+                phase.pk: words
+                for phase in scored
+                if (words := _describe_results_confirmation(phase))
             },
-            shared=shared_content_by_split(season),
+            shared=describe_shared_content_by_split(season),
             scores={
-                score.evaluation_id: score_text(score)
+                score.evaluation_id: format_stored_score(score)
                 for score in scores.select_related("shared")
             },
             tasks={task.pk: task for task in Task.objects.filter(season=season)},
         )
 
 
-def _rows_with_ranks(phase: Phase) -> dict[int, Row]:
+def _find_ranked_board_rows(phase: Phase) -> dict[int, BoardRow]:
     """Return the ranked rows of the organisers' board.
 
     The keys of the mapping are the primary keys of the runs.
     """
-    gold = gold_on_board(phase)
-    rows = counting_runs(Row, phase, phase.task.ranking_rules, gold) if gold else []
+    gold = find_gold_on_board(phase)
+    rows = (
+        find_runs_shown_on_board(BoardRow, phase, phase.task.ranking_rules, gold)
+        if gold
+        else []
+    )
     values = dict(
         Evaluation.objects.filter(pk__in=[row.evaluation for row in rows]).values_list(
             "pk", "rank_value"
@@ -414,18 +427,21 @@ def _rows_with_ranks(phase: Phase) -> dict[int, Row]:
     )
     for row in rows:
         row.value = values[row.evaluation]
-    rank(rows)
+    sort_and_rank_rows(rows)
     return {row.submission: row for row in rows}
 
 
-def _results_phrase(phase: Phase) -> str:
+def _describe_results_confirmation(phase: Phase) -> str:
     """Return a phrase that the phase's results are confirmed or official, or an empty
     text.
     """
     if not phase.confirms_results or phase.closes > timezone.now():
         return ""
-    results, named = results_to_confirm(phase), {"task": phase.task, "phase": phase}
-    if results_official_since(phase, results) is not None:
+    results, named = (
+        find_results_to_confirm(phase),
+        {"task": phase.task, "phase": phase},
+    )
+    if find_time_results_became_official(phase, results) is not None:
         return _("the results of %(task)s, %(phase)s, are official") % named
     confirmed = sum(result.is_confirmed for result in results)
     message = ngettext(
@@ -436,7 +452,7 @@ def _results_phrase(phase: Phase) -> str:
     return message % {**named, "number": confirmed} if confirmed else ""
 
 
-def _notification_groups(rows: Any) -> Iterable[Told]:
+def _group_notifications(rows: Any) -> Iterable[Told]:
     by_kind: dict[str, list[Notification]] = {}
     for row in rows.select_related(
         "season", "team", "phase__task", "submission", "user"
@@ -450,26 +466,30 @@ def _notification_groups(rows: Any) -> Iterable[Told]:
             mails=sum(row.job_id is not None for row in told),
             title=words.title,
             text=words.text,
-            is_at_once=kind in DATE_KINDS,
+            is_at_once=kind in PHASE_DATE_NOTIFICATION_KINDS,
         )
 
 
-def _disclosure(before: _SeasonState, after: _SeasonState) -> Disclosure:
-    disclosed = list(_sentences_on_embargoes(before, after))
-    return Disclosure(
+def _compare_disclosures(
+    before: _SeasonSnapshot, after: _SeasonSnapshot
+) -> DisclosureSummary:
+    disclosed = list(_describe_embargo_changes(before, after))
+    return DisclosureSummary(
         seen=[words for is_new, words in disclosed if is_new],
         unseen=[words for is_new, words in disclosed if not is_new],
     )
 
 
-def _new_tasks(before: _SeasonState, after: _SeasonState) -> Iterable[tuple[bool, str]]:
+def _describe_new_tasks(
+    before: _SeasonSnapshot, after: _SeasonSnapshot
+) -> Iterable[tuple[bool, str]]:
     message = _("Everybody: that there is %(season)s, with its pages")
     for pk in sorted(after.tasks.keys() - before.tasks.keys()):
         yield True, message % {"season": after.tasks[pk]}
 
 
-def _sentences_on_embargoes(
-    before: _SeasonState, after: _SeasonState
+def _describe_embargo_changes(
+    before: _SeasonSnapshot, after: _SeasonSnapshot
 ) -> Iterable[tuple[bool, str]]:
     """Yield a sentence about each change of an embargo.
 
@@ -482,7 +502,7 @@ def _sentences_on_embargoes(
         yield is_public, message % {"season": after.season}
     stays_public = was_public and is_public
     if stays_public:
-        yield from _new_tasks(before, after)
+        yield from _describe_new_tasks(before, after)
     for pk, phase in after.phases.items() if stays_public else ():
         was_named = shows_named_public_teams(before.phases.get(pk, phase))
         is_named = shows_named_public_teams(phase)
@@ -492,7 +512,7 @@ def _sentences_on_embargoes(
             )
             yield is_named, message % {"task": phase.task, "phase": phase}
     for (task, split, kind), times in after.known.items():
-        earlier = before.known.get((task, split, kind), _NEVER_FOR_ALL_GROUPS)
+        earlier = before.known.get((task, split, kind), _ENDLESS_EMBARGO_BY_AUDIENCE)
         groups: dict[tuple[Any, Any], list[str]] = {}
         for group, at in times.items():
             was = earlier[group]
@@ -509,13 +529,13 @@ def _sentences_on_embargoes(
                 "what": CONTENT_KIND_LABELS[kind],
                 "task": task,
                 "split": split,
-                "after": _start_in_words(at),
-                "before": _start_in_words(was),
+                "after": _describe_embargo_start(at),
+                "before": _describe_embargo_start(was),
             }
             yield was is not None, message % facts
 
 
-def _start_in_words(at: Any) -> str:
+def _describe_embargo_start(at: Any) -> str:
     if at is None:
         return _("now")
     return (
@@ -525,9 +545,9 @@ def _start_in_words(at: Any) -> str:
     )
 
 
-def _score_changes(
-    before: _SeasonState,
-    after: _SeasonState,
+def _compare_scores(
+    before: _SeasonSnapshot,
+    after: _SeasonSnapshot,
     queued: Collection[int],
     keys: Sequence[str],
 ) -> ScoreChanges:
@@ -536,24 +556,26 @@ def _score_changes(
     ``queued`` contains the primary keys of phases with new scoring jobs. ``keys``
     contains the keys of the settings that the organiser's action changed.
     """
-    scored = dict(_scored_phases(before, after, queued))
-    moved = list(_moved_runs(before, after))
+    scored = dict(_find_rescored_phases(before, after, queued))
+    moved = list(_find_runs_with_changed_rank(before, after))
     return ScoreChanges(
-        gold=list(_changed_gold(before, after)),
+        gold=list(_find_changed_gold(before, after)),
         scored=list(scored.values()),
         scorings=[
-            _scoring_settings(phase, after.gold[phase.task_id, phase.split])
+            _build_dry_run_settings(phase, after.gold[phase.task_id, phase.split])
             for pk, phase in after.phases.items()
             if pk in scored
         ],
         moved=moved,
         confirmed=list(
-            _affected_results(before, after, keys, {row.phase for row in moved})
+            _find_affected_confirmed_results(
+                before, after, keys, {row.phase for row in moved}
+            )
         ),
     )
 
 
-def _scoring_settings(phase: Phase, gold: Gold) -> dict[str, Any]:
+def _build_dry_run_settings(phase: Phase, gold: Gold) -> dict[str, Any]:
     task = phase.task
     return {
         "phase": phase.pk,
@@ -566,7 +588,9 @@ def _scoring_settings(phase: Phase, gold: Gold) -> dict[str, Any]:
     }
 
 
-def _changed_gold(before: _SeasonState, after: _SeasonState) -> Iterable[GoldStep]:
+def _find_changed_gold(
+    before: _SeasonSnapshot, after: _SeasonSnapshot
+) -> Iterable[GoldStep]:
     for split, gold in after.gold.items():
         was = before.gold.get(split)
         if was is None or was.pk != gold.pk:
@@ -587,8 +611,8 @@ def _changed_gold(before: _SeasonState, after: _SeasonState) -> Iterable[GoldSte
             )
 
 
-def _scored_phases(
-    before: _SeasonState, after: _SeasonState, queued: Collection[int]
+def _find_rescored_phases(
+    before: _SeasonSnapshot, after: _SeasonSnapshot, queued: Collection[int]
 ) -> Iterable[tuple[int, str]]:
     """Yield the primary key of each phase whose runs are scored again, and a sentence
     with the number of these runs.
@@ -611,7 +635,9 @@ def _scored_phases(
         yield pk, message % facts
 
 
-def _moved_runs(before: _SeasonState, after: _SeasonState) -> Iterable[Moved]:
+def _find_runs_with_changed_rank(
+    before: _SeasonSnapshot, after: _SeasonSnapshot
+) -> Iterable[Moved]:
     for pk, phase in after.phases.items():
         old, new = before.ranked.get(pk, {}), after.ranked.get(pk, {})
         for run, row in {**old, **new}.items():
@@ -619,26 +645,26 @@ def _moved_runs(before: _SeasonState, after: _SeasonState) -> Iterable[Moved]:
                 phase=f"{phase.task}, {phase}",
                 system=row.system,
                 team=row.display_name,
-                before=_rank_text(old.get(run)),
-                after=_rank_text(new.get(run)),
-                score_before=_score_text(before, old.get(run)),
-                score_after=_score_text(after, new.get(run)),
+                before=_format_rank(old.get(run)),
+                after=_format_rank(new.get(run)),
+                score_before=_format_score(before, old.get(run)),
+                score_after=_format_score(after, new.get(run)),
             )
             if (moved.before, moved.score_before) != (moved.after, moved.score_after):
                 yield moved
 
 
-def _rank_text(row: Row | None) -> str:
+def _format_rank(row: BoardRow | None) -> str:
     return "" if row is None else str(row.rank or "–")
 
 
-def _score_text(state: _SeasonState, row: Row | None) -> str:
+def _format_score(state: _SeasonSnapshot, row: BoardRow | None) -> str:
     return "" if row is None else state.scores.get(row.evaluation, "")
 
 
-def _affected_results(
-    before: _SeasonState,
-    after: _SeasonState,
+def _find_affected_confirmed_results(
+    before: _SeasonSnapshot,
+    after: _SeasonSnapshot,
     keys: Sequence[str],
     moved: Collection[str],
 ) -> Iterable[str]:
@@ -646,18 +672,18 @@ def _affected_results(
         phase = before.phases[pk]
         if (
             pk not in after.phases
-            or _changes_results(phase, keys)
+            or _affects_phase_results(phase, keys)
             or f"{phase.task}, {phase}" in moved
         ):
             yield words
 
 
-def _changes_results(phase: Phase, keys: Sequence[str]) -> bool:
+def _affects_phase_results(phase: Phase, keys: Sequence[str]) -> bool:
     """Return True if a changed key belongs to the gold or to a setting that affects
     results.
     """
-    of_task = f"{task_prefix(phase.task.slug)}."
-    of_phase = f"{phase_prefix(phase.task.slug, phase.slug)}."
+    of_task = f"{make_task_key_prefix(phase.task.slug)}."
+    of_phase = f"{make_phase_key_prefix(phase.task.slug, phase.slug)}."
     names = {
         key.removeprefix(prefix)
         for key in keys
@@ -665,5 +691,6 @@ def _changes_results(phase: Phase, keys: Sequence[str]) -> bool:
         if key.startswith(prefix)
     }
     return f"{of_task}gold.{phase.split}" in keys or any(
-        "." not in name and name not in _DESCRIPTIVE_SETTINGS for name in names
+        "." not in name and name not in _SETTINGS_WITHOUT_EFFECT_ON_SCORES
+        for name in names
     )

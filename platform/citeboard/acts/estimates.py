@@ -6,17 +6,17 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, by_organisers
+from citeboard.acts.declared import ActForm, build_organiser_action
 from citeboard.teams.models import User
 from scoring.human import disagreements, estimates
 from scoring.models import BackgroundJob, EstimateSheet
 from scoring.results.board.judges import judge_label
-from scoring.worker.background import Kind, queue_background_job
+from scoring.worker.background import BackgroundJobKind, queue_background_job
 from tasks.models import Phase
 from tasks.submissions.uploads import receive_upload
-from tasks.types.judge_views import MAX_RULES
+from tasks.types.judge_views import MAX_VIEW_NAME_CHARACTERS
 
-LABELS_AT_FIRST = 100
+DEFAULT_LABELS_PER_RUN = 100
 
 
 class EstimatesForm(ActForm):
@@ -24,12 +24,14 @@ class EstimatesForm(ActForm):
     run.
     """
 
-    of = forms.ChoiceField(label=_("People label"), choices=EstimateSheet.Of.choices)
+    of = forms.ChoiceField(
+        label=_("People label"), choices=EstimateSheet.UnitKind.choices
+    )
     labels = forms.IntegerField(
         label=_("Units of each run"),
-        min_value=estimates.MIN_LABELS,
-        max_value=estimates.MAX_LABELS,
-        initial=LABELS_AT_FIRST,
+        min_value=estimates.MIN_LABELLED_UNITS_PER_RUN,
+        max_value=estimates.MAX_LABELLED_UNITS_PER_RUN,
+        initial=DEFAULT_LABELS_PER_RUN,
         help_text=_("Drawn at random by the site, spread over all topics."),
     )
     api = {
@@ -43,28 +45,30 @@ class EstimatesForm(ActForm):
         number = "phase" if of is None else of.pk
         super().__init__(data, of=of, auto_id=f"id_{number}_%s")
         if of is not None:
-            kinds = estimates.estimable_kinds(of)
+            kinds = estimates.list_estimable_unit_kinds(of)
             self.fields["of"].choices = [  # type: ignore[attr-defined]
                 (value, label)
-                for value, label in EstimateSheet.Of.choices
+                for value, label in EstimateSheet.UnitKind.choices
                 if value in kinds
             ]
 
 
-def _make_estimates(*, phase: Phase, of: str, labels: int, by: User) -> BackgroundJob:
-    known = estimates.estimable_kinds(phase)
+def _queue_estimate_sheet(
+    *, phase: Phase, of: str, labels: int, by: User
+) -> BackgroundJob:
+    known = estimates.list_estimable_unit_kinds(phase)
     if of not in known:
         message = f"No score of the phase rests on {of}; there are {', '.join(known) or 'none'}."
         raise ValidationError({"of": message})
     estimates.require_estimable_board(phase, by)
     given = {"estimates": of, "labels": labels}
     return queue_background_job(
-        Kind.SHEET, phase.task.season, given, by=by, phase=phase
+        BackgroundJobKind.SHEET, phase.task.season, given, by=by, phase=phase
     )
 
 
-MAKE_ESTIMATES = by_organisers(
-    _make_estimates,
+CREATE_ESTIMATE_SHEET = build_organiser_action(
+    _queue_estimate_sheet,
     "Draw a sample of units that people label, so that scores are estimated; for organisers.",
     form=EstimatesForm,
     subject="phase",
@@ -75,13 +79,15 @@ class DisagreementsForm(ActForm):
     """The judge to compare with, the number of pairs to draw, and the random seed."""
 
     judge = forms.CharField(
-        label=_("Further judge"), max_length=MAX_RULES, widget=forms.Select
+        label=_("Further judge"),
+        max_length=MAX_VIEW_NAME_CHARACTERS,
+        widget=forms.Select,
     )
     pairs = forms.IntegerField(
         label=_("Pairs"),
-        min_value=disagreements.MIN_PAIRS,
-        max_value=disagreements.MAX_PAIRS,
-        initial=LABELS_AT_FIRST,
+        min_value=disagreements.MIN_DISAGREEMENT_PAIRS,
+        max_value=disagreements.MAX_DISAGREEMENT_PAIRS,
+        initial=DEFAULT_LABELS_PER_RUN,
         help_text=_("At most so many of the pairs on which it disagrees."),
     )
     seed = forms.RegexField(
@@ -102,15 +108,15 @@ class DisagreementsForm(ActForm):
     def __init__(self, data: Any = None, *, of: Phase | None = None) -> None:
         number = "phase" if of is None else of.pk
         super().__init__(data, of=of, auto_id=f"id_disagreements_{number}_%s")
-        names = [] if of is None else disagreements.judges_to_compare(of)
+        names = [] if of is None else disagreements.list_judges_to_compare(of)
         self.fields["judge"].widget.choices = [(key, judge_label(key)) for key in names]
 
 
-def _make_disagreements(
+def _queue_disagreement_sheet(
     *, phase: Phase, judge: str, pairs: int, by: User, seed: str = ""
 ) -> BackgroundJob:
     if judge not in disagreements.compared_judges(phase):
-        known = disagreements.judges_to_compare(phase)
+        known = disagreements.list_judges_to_compare(phase)
         message = (
             f"The phase has no view by {judge}; there are {', '.join(known) or 'none'}."
         )
@@ -119,15 +125,15 @@ def _make_disagreements(
     given = {
         "disagreements": judge,
         "pairs": pairs,
-        "seed": seed or disagreements.new_sampling_seed(),
+        "seed": seed or disagreements.make_random_sampling_seed(),
     }
     return queue_background_job(
-        Kind.SHEET, phase.task.season, given, by=by, phase=phase
+        BackgroundJobKind.SHEET, phase.task.season, given, by=by, phase=phase
     )
 
 
-MAKE_DISAGREEMENTS = by_organisers(
-    _make_disagreements,
+CREATE_DISAGREEMENT_SHEET = build_organiser_action(
+    _queue_disagreement_sheet,
     "Draw pairs on which a further judge disagrees with the first one, for people; for organisers.",
     form=DisagreementsForm,
     subject="phase",
@@ -148,11 +154,13 @@ class PeoplesLabelsForm(ActForm):
     api = {"file": "The lines of the sheet with label and by, as JSON lines."}
 
 
-def _bring_labels(*, sheet: EstimateSheet, file: Any, by: User) -> BackgroundJob:
+def _queue_people_label_import(
+    *, sheet: EstimateSheet, file: Any, by: User
+) -> BackgroundJob:
     phase = sheet.phase
     with receive_upload(file) as upload:
         return queue_background_job(
-            Kind.SHEET,
+            BackgroundJobKind.SHEET,
             phase.task.season,
             {"estimate_sheet": sheet.pk},
             by=by,
@@ -161,21 +169,21 @@ def _bring_labels(*, sheet: EstimateSheet, file: Any, by: User) -> BackgroundJob
         )
 
 
-BRING_LABELS = by_organisers(
-    _bring_labels,
+IMPORT_PEOPLE_LABELS = build_organiser_action(
+    _queue_people_label_import,
     "Bring people's labels of a sheet, for estimates or, of disagreements, for the ledger; for organisers.",
     form=PeoplesLabelsForm,
     subject="sheet",
     row="estimates",
 )
-PUBLISH_ESTIMATES = by_organisers(
+PUBLISH_ESTIMATED_SCORES = build_organiser_action(
     estimates.publish,
     "Show the estimated scores of a sheet beside the board; for organisers.",
     _("The board shows the estimates."),
     subject="sheet",
     row="estimates",
 )
-TAKE_ESTIMATES_BACK = by_organisers(
+UNPUBLISH_ESTIMATED_SCORES = build_organiser_action(
     estimates.unpublish_estimates,
     "Take the estimated scores of a sheet off the board; for organisers.",
     _("The board no longer shows the estimates."),

@@ -5,11 +5,11 @@ from django.db.models import BigIntegerField
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, by_helpers
+from citeboard.acts.declared import ActForm, build_helper_action
 from citeboard.core.query import parse_whole_number
 from citeboard.teams.models import User
 from tasks import models
-from tasks.models.jobs import MAX_NOTE_CHARACTERS
+from tasks.models.jobs import MAX_ACKNOWLEDGEMENT_CHARACTERS
 from tasks.submissions import run_acts
 
 
@@ -20,7 +20,7 @@ class AcknowledgeForm(ActForm):
     job = forms.IntegerField(
         required=False, min_value=1, max_value=BigIntegerField.MAX_BIGINT
     )
-    note = forms.CharField(required=False, max_length=MAX_NOTE_CHARACTERS)
+    note = forms.CharField(required=False, max_length=MAX_ACKNOWLEDGEMENT_CHARACTERS)
 
 
 def _acknowledge(
@@ -37,14 +37,14 @@ def _acknowledge(
     return run_acts.acknowledge_failure(run=run, job=scoring, note=note, by=by)
 
 
-ACKNOWLEDGE = by_helpers(
+ACKNOWLEDGE_FAILURE = build_helper_action(
     _acknowledge,
     "Acknowledge a failure; it comes back if it fails again.",
     _("Acknowledged. It comes back if it fails again."),
     form=AcknowledgeForm,
     subject="season",
 )
-TAKE_ACKNOWLEDGEMENT_BACK = by_helpers(
+WITHDRAW_ACKNOWLEDGEMENT = build_helper_action(
     run_acts.take_acknowledgement_back,
     "Let a failure need attention again.",
     _("The failure needs attention again."),

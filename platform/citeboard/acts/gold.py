@@ -10,33 +10,33 @@ from django.core import signing
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, with_rehearsal
+from citeboard.acts.declared import ActForm, build_rehearsed_action
 from citeboard.core import storage
 from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
 from scoring.worker import rescoring
-from tasks.delivery.webhooks.services import UNDO_PERIOD
+from tasks.delivery.webhooks.services import UNDO_GRACE_PERIOD
 from tasks.gold import gold_files
 from tasks.gold.gold_files import StoredGold
 from tasks.models import Gold, Phase, Season, Task
-from tasks.submissions.uploads import max_upload_bytes, receive_upload
-from tasks.types.files import READING_VERSION
-from tasks.types.guarded.encodings import ENCODINGS
+from tasks.submissions.uploads import get_max_upload_bytes, receive_upload
+from tasks.types.files import CURRENT_PARSING_RULES_VERSION
+from tasks.types.guarded.encodings import PYTHON_CODECS_BY_ENCODING
 
-#: STORED_GOLD_SALT is the salt for signing the names of stored gold files.
-STORED_GOLD_SALT = "gold-to-publish"
+#: STORED_GOLD_SIGNING_SALT is the salt for signing the names of stored gold files.
+STORED_GOLD_SIGNING_SALT = "gold-to-publish"
 
 
-def encoding_field() -> forms.ChoiceField:
+def build_encoding_field() -> forms.ChoiceField:
     choices = [("", _("UTF-8, or by the byte order mark"))]
     return forms.ChoiceField(
         label=_("Encoding"),
         required=False,
-        choices=[*choices, *((name, name) for name in ENCODINGS)],
+        choices=[*choices, *((name, name) for name in PYTHON_CODECS_BY_ENCODING)],
     )
 
 
-ENCODING = {
+ENCODING_FIELD_IN_API = {
     "default": "",
     "help_text": "Of gold that is not in UTF-8 and has no byte order mark.",
 }
@@ -59,7 +59,7 @@ class GoldForm(ActForm):
         required=False,
         error_messages={"empty": _("The file is empty.")},
     )
-    encoding = encoding_field()
+    encoding = build_encoding_field()
     read_again = forms.BooleanField(
         label=_("Read the present gold and all its runs again, by the current rules"),
         required=False,
@@ -90,7 +90,7 @@ class GoldForm(ActForm):
     }
     api = {
         "file": "The gold as the task type reads it: a file, or a zip of files; none with `read_again`.",
-        "encoding": ENCODING,
+        "encoding": ENCODING_FIELD_IN_API,
         "read_again": {
             "default": False,
             "help_text": "Read the newest version and all its runs again by the current rules.",
@@ -120,12 +120,12 @@ class GoldForm(ActForm):
         if len(self.splits) < 2:
             del self.fields["also"]
         golds = Gold.objects.filter(task__season=of)
-        if not golds.filter(reading_version__lt=READING_VERSION).exists():
+        if not golds.filter(reading_version__lt=CURRENT_PARSING_RULES_VERSION).exists():
             self.fields["read_again"].widget = forms.HiddenInput()
         self.fields["file"].help_text = gettext(
             "One file, or a zip of files, at most %(megabytes)s. The command manage.py "
             "load_gold on the server loads larger gold."
-        ) % {"megabytes": count_with_noun(max_upload_bytes() >> 20, "megabyte")}
+        ) % {"megabytes": count_with_noun(get_max_upload_bytes() >> 20, "megabyte")}
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
@@ -136,7 +136,7 @@ class GoldForm(ActForm):
         return {**cleaned, "splits": [self.splits[key] for key in keys if key]}
 
 
-def packed_gold(
+def parse_submitted_gold(
     season: object, filled: Mapping[str, Any], by: User
 ) -> Mapping[str, Any]:
     """Return the form data, with the gold files replaced by the parsed gold of each
@@ -151,12 +151,15 @@ def packed_gold(
         return fields
     splits = fields["splits"]
     if fields.get("read_again"):
-        return {**fields, "packed": _reread_gold(splits, by)}
+        return {**fields, "packed": _parse_current_gold_again(splits, by)}
     if not filled.get("file"):
-        return {**fields, "packed": _pack_stored(filled.get("stored", ""), splits, by)}
+        return {
+            **fields,
+            "packed": _parse_stored_gold(filled.get("stored", ""), splits, by),
+        }
     with receive_upload(filled["file"]) as upload:
         paths = [upload.path] * len(splits)
-        packed = rescoring.pack_gold(
+        packed = rescoring.parse_and_store_gold_of_splits(
             splits,
             paths,
             upload.filename,
@@ -166,24 +169,33 @@ def packed_gold(
     return {**fields, "packed": packed}
 
 
-def _pack_stored(
+def _parse_stored_gold(
     stored: str, splits: Sequence[tuple[Task, str]], by: User
 ) -> Sequence[Any]:
-    """Parse the stored gold files whose signed names come from `stored_gold`."""
+    """Parse the stored gold files whose signed names come from `sign_stored_gold_names`."""
     try:
-        names = signing.loads(stored, salt=STORED_GOLD_SALT, max_age=UNDO_PERIOD)
+        names = signing.loads(
+            stored, salt=STORED_GOLD_SIGNING_SALT, max_age=UNDO_GRACE_PERIOD
+        )
         with tempfile.TemporaryDirectory(prefix="citeboard-gold-") as folder:
             paths = [
-                storage.local_copy(storage.gold, name, Path(folder)) for name in names
+                storage.copy_to_local_folder(
+                    storage.gold_file_storage, name, Path(folder)
+                )
+                for name in names
             ]
-            return rescoring.pack_gold(splits, paths, "gold.zip", by)
-    except (signing.BadSignature, storage.FileMissing) as gone:
+            return rescoring.parse_and_store_gold_of_splits(
+                splits, paths, "gold.zip", by
+            )
+    except (signing.BadSignature, storage.StoredFileMissing) as gone:
         raise ValidationError(
             {"file": gettext("Choose the file that holds the gold.")}
         ) from gone
 
 
-def _reread_gold(splits: Sequence[tuple[Task, str]], by: User) -> list[StoredGold]:
+def _parse_current_gold_again(
+    splits: Sequence[tuple[Task, str]], by: User
+) -> list[StoredGold]:
     """Parse the newest gold of each split again with the current parser rules.
 
     Raises ValidationError if the current parser rules have already parsed the gold.
@@ -193,7 +205,10 @@ def _reread_gold(splits: Sequence[tuple[Task, str]], by: User) -> list[StoredGol
         for index, (task, split) in enumerate(splits):
             versions = Gold.objects.filter(task=task, split=split).order_by("-number")
             newest = versions.first()
-            if newest is None or newest.reading_version == READING_VERSION:
+            if (
+                newest is None
+                or newest.reading_version == CURRENT_PARSING_RULES_VERSION
+            ):
                 message = gettext(
                     "The gold of %(task)s, %(split)s is read by the current rules."
                 )
@@ -202,14 +217,19 @@ def _reread_gold(splits: Sequence[tuple[Task, str]], by: User) -> list[StoredGol
                 )
             own = Path(folder) / str(index)
             own.mkdir()
-            paths.append(storage.local_copy(storage.gold, newest.file, own))
-        return rescoring.pack_gold(splits, paths, "gold.zip", by)
+            paths.append(
+                storage.copy_to_local_folder(
+                    storage.gold_file_storage, newest.file, own
+                )
+            )
+        return rescoring.parse_and_store_gold_of_splits(splits, paths, "gold.zip", by)
 
 
-def stored_gold(filled: Mapping[str, Any]) -> str:
+def sign_stored_gold_names(filled: Mapping[str, Any]) -> str:
     """Return the signed names of stored gold files for the confirmation page."""
     return signing.dumps(
-        [kept.columns["file"] for kept in filled["packed"]], salt=STORED_GOLD_SALT
+        [kept.columns["file"] for kept in filled["packed"]],
+        salt=STORED_GOLD_SIGNING_SALT,
     )
 
 
@@ -219,21 +239,21 @@ class VersionForm(ActForm):
     reason = forms.CharField()
 
 
-PUBLISH_GOLD = with_rehearsal(
+PUBLISH_GOLD = build_rehearsed_action(
     rescoring.publish_gold,
     "Publish a new version of the gold; every run is scored against it.",
     form=GoldForm,
-    ready=packed_gold,
+    ready=parse_submitted_gold,
     subject="season",
 )
-SEAL_GOLD = with_rehearsal(
+SEAL_GOLD = build_rehearsed_action(
     gold_files.seal_gold,
     "Give a version of the gold out to nobody from now on.",
     _("Gold v%(number)s of %(task)s is sealed."),
     form=VersionForm,
     subject="gold",
 )
-DELETE_GOLD = with_rehearsal(
+DELETE_GOLD = build_rehearsed_action(
     gold_files.delete_gold,
     "Delete a version of the gold by which nothing counts.",
     _("Gold v%(number)s of %(task)s is deleted."),

@@ -8,25 +8,30 @@ from django.db import transaction
 from django.http import Http404
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import Act, ActForm, by_organisers, long_text
+from citeboard.acts.declared import (
+    ActForm,
+    UserAction,
+    build_long_text_field,
+    build_organiser_action,
+)
 from citeboard.core import audit
 from citeboard.teams.models import User
 from scoring.human.data_sheet import (
     DATA_SHEET_QUESTIONS,
-    MAX_ANSWER_CHARACTERS,
+    MAX_DATA_SHEET_ANSWER_CHARACTERS,
     QUESTIONS_BY_SECTION,
     save_data_sheet,
 )
 from scoring.human.ratings import (
     ADJUDICATION_DISTANCES,
-    read_ratings,
+    read_rating_file,
     save_ratings,
     set_adjudication_distance,
 )
 from scoring.human.sheets import (
     add_annotator_by_email,
     get_or_add_named_annotator,
-    has_own_texts,
+    has_texts_of_own_team,
     remove_annotator,
     show_references,
 )
@@ -34,31 +39,31 @@ from scoring.models import Annotator, Sheet
 from tasks.submissions.uploads import receive_upload
 
 
-def annotator_of(user: object, sheet: int) -> Annotator:
+def annotator_or_404(user: object, sheet: int) -> Annotator:
     """Return the user's role as an annotator of a sheet for human evaluation.
 
     Raises Http404 for users who are not annotators. Raises PermissionDenied for members
     of teams whose runs are on the sheet.
     """
-    return _who_judges(user, sheet, Sheet.Kind.RATINGS)
+    return _find_annotator_by_sheet_kind(user, sheet, Sheet.Kind.RATINGS)
 
 
-def judge_of(user: object, sheet: int) -> Annotator:
+def pair_judge_or_404(user: object, sheet: int) -> Annotator:
     """Return the user's role as a judge of a sheet of pairs.
 
-    Raises Http404 and PermissionDenied in the same cases as `annotator_of`.
+    Raises Http404 and PermissionDenied in the same cases as `annotator_or_404`.
     """
-    return _who_judges(user, sheet, Sheet.Kind.PAIRS)
+    return _find_annotator_by_sheet_kind(user, sheet, Sheet.Kind.PAIRS)
 
 
-def _who_judges(user: object, sheet: int, kind: str) -> Annotator:
+def _find_annotator_by_sheet_kind(user: object, sheet: int, kind: str) -> Annotator:
     annotators = Annotator.objects.select_related("sheet__phase__task__season", "user")
     annotator = annotators.filter(
         sheet__pk=sheet, sheet__kind=kind, user=getattr(user, "pk", None) or 0
     ).first()
     if annotator is None or not isinstance(user, User):
         raise Http404(gettext("There is no sheet for you to rate at this address."))
-    if has_own_texts(annotator.sheet, user):
+    if has_texts_of_own_team(annotator.sheet, user):
         message = gettext(
             "You have joined a team whose texts are on this sheet, and cannot rate it."
         )
@@ -82,7 +87,7 @@ class AnnotatorForm(ActForm):
     }
 
 
-def _distance_choices() -> list[tuple[int | str, str]]:
+def _adjudication_distance_choices() -> list[tuple[int | str, str]]:
     differ = gettext("where two ratings of a text differ by %(distance)s or more")
     differing = [
         (distance, differ % {"distance": distance})
@@ -99,7 +104,7 @@ class DistanceForm(ActForm):
         coerce=int,
         empty_value=None,
         required=False,
-        choices=_distance_choices,
+        choices=_adjudication_distance_choices,
     )
     only_on_pages = ("distance",)
     only_in_api = {
@@ -142,7 +147,9 @@ class DataSheetForm(ActForm):
 
     mirrors = True
     only_in_api = {
-        name: forms.CharField(required=False, max_length=MAX_ANSWER_CHARACTERS)
+        name: forms.CharField(
+            required=False, max_length=MAX_DATA_SHEET_ANSWER_CHARACTERS
+        )
         for name in DATA_SHEET_QUESTIONS
     }
     api = DATA_SHEET_QUESTIONS
@@ -150,8 +157,8 @@ class DataSheetForm(ActForm):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         for name, question in DATA_SHEET_QUESTIONS.items():
-            self.fields[name] = long_text(
-                gettext(question), MAX_ANSWER_CHARACTERS, 2, required=False
+            self.fields[name] = build_long_text_field(
+                gettext(question), MAX_DATA_SHEET_ANSWER_CHARACTERS, 2, required=False
             )
 
     @property
@@ -162,14 +169,14 @@ class DataSheetForm(ActForm):
         ]
 
 
-def _bring_ratings(*, sheet: Sheet, name: str, file: Any, by: User) -> int:
+def _import_ratings(*, sheet: Sheet, name: str, file: Any, by: User) -> int:
     with receive_upload(file) as upload:
-        given = read_ratings(upload.path, sheet, upload.filename, by)
+        given = read_rating_file(upload.path, sheet, upload.filename, by)
     with transaction.atomic():
         annotator = get_or_add_named_annotator(sheet=sheet, name=name.strip(), by=by)
         rated = save_ratings(annotator=annotator, ratings=given)
         facts = {"annotator": annotator, "ratings": rated, "sheet": sheet.pk}
-        audit.record(
+        audit.record_action(
             "ratings-brought",
             actor=by,
             subject=sheet,
@@ -181,44 +188,44 @@ def _bring_ratings(*, sheet: Sheet, name: str, file: Any, by: User) -> int:
 
 def _save_uploaded_ratings(*, annotator: Annotator, file: Any, by: User) -> int:
     with receive_upload(file) as upload:
-        given = read_ratings(upload.path, annotator.sheet, upload.filename, by)
+        given = read_rating_file(upload.path, annotator.sheet, upload.filename, by)
     return save_ratings(annotator=annotator, ratings=given)
 
 
-ADD_ANNOTATOR = by_organisers(
+ADD_ANNOTATOR = build_organiser_action(
     add_annotator_by_email,
     "Let somebody with an account rate a sheet; for organisers.",
     _("%(name)s can rate the sheet."),
     form=AnnotatorForm,
     subject="sheet",
 )
-REMOVE_ANNOTATOR = by_organisers(
+REMOVE_ANNOTATOR = build_organiser_action(
     remove_annotator,
     "Take somebody off a sheet, with their ratings; for organisers.",
     _("%(name)s is off the sheet, with %(ratings)s."),
     subject="annotator",
 )
-CHANGE_DISTANCE = by_organisers(
+CHANGE_ADJUDICATION_DISTANCE = build_organiser_action(
     set_adjudication_distance,
     "Say from which difference of ratings on an adjudicator decides; for organisers.",
     _("Adjudication is as you chose."),
     form=DistanceForm,
     subject="sheet",
 )
-SHOW_REFERENCES = by_organisers(
+SHOW_GOLD_TEXTS_TO_ANNOTATORS = build_organiser_action(
     show_references,
     "Let annotators read the gold text of each instance; for organisers.",
     _("Annotators read the gold text of each instance now."),
     subject="sheet",
 )
-BRING_RATINGS = by_organisers(
-    _bring_ratings,
+IMPORT_RATINGS = build_organiser_action(
+    _import_ratings,
     "Bring a file of ratings of somebody without an account; for organisers.",
     _("%(texts)s rated by %(name)s."),
     form=RatingsForm,
     subject="sheet",
 )
-ANSWER_DATA_SHEET = by_organisers(
+ANSWER_DATA_SHEET = build_organiser_action(
     lambda sheet, by, **answers: save_data_sheet(
         sheet=sheet, answers={**sheet.data_sheet, **answers}, by=by
     ),
@@ -227,11 +234,11 @@ ANSWER_DATA_SHEET = by_organisers(
     form=DataSheetForm,
     subject="sheet",
 )
-RATE = Act(
+IMPORT_OWN_RATINGS = UserAction(
     _save_uploaded_ratings,
     "Rate the texts of a sheet by a file; for its annotators.",
     _("%(texts)s rated."),
-    role=annotator_of,
+    role=annotator_or_404,
     form=OwnRatingsForm,
     subject="annotator",
 )

@@ -8,45 +8,56 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, by_organisers, long_text
+from citeboard.acts.declared import (
+    ActForm,
+    build_long_text_field,
+    build_organiser_action,
+)
 from citeboard.core import audit
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import User
 from scoring.judges.declared import ChatJudge
 from scoring.judges.questions import (
-    MAX_ANSWER_CHARACTERS,
+    MAX_PROMPT_ANSWER_CHARACTERS,
     MAX_PROMPT_CHARACTERS,
     JudgePrompt,
 )
 from scoring.models import BackgroundJob, PhaseJudge
 from scoring.worker import judging
 from tasks.models import Phase
-from tasks.types.ledger import ASSIGNS, ENTAILS, KINDS, SUPPORTS
-from tasks.types.stored_judges import stored_judges
+from tasks.types.ledger import (
+    ASSIGNS_KIND,
+    ENTAILS_KIND,
+    JUDGEMENT_KINDS_BY_NAME,
+    SUPPORTS_KIND,
+)
+from tasks.types.stored_judges import list_ledger_judges
 
 #: The kinds of labels that the site asks judges for; a field has the name of its label.
-JUDGED_LABEL_KINDS = (ENTAILS, SUPPORTS, ASSIGNS)
+JUDGED_LABEL_KINDS = (ENTAILS_KIND, SUPPORTS_KIND, ASSIGNS_KIND)
 JUDGE_LABELS = tuple(
-    label for kind in JUDGED_LABEL_KINDS for label in KINDS[kind].labels
+    label
+    for kind in JUDGED_LABEL_KINDS
+    for label in JUDGEMENT_KINDS_BY_NAME[kind].labels
 )
-PROMPT_HELP = {
-    ENTAILS: _("It contains {premise} and {hypothesis}. Empty: the default."),
-    SUPPORTS: _("It contains {sentence} and {document}. Empty: the default."),
-    ASSIGNS: _("It contains {topic}, {nugget} and {report}. Empty: the default."),
+PROMPT_HELP_TEXTS_BY_LABEL_KIND = {
+    ENTAILS_KIND: _("It contains {premise} and {hypothesis}. Empty: the default."),
+    SUPPORTS_KIND: _("It contains {sentence} and {document}. Empty: the default."),
+    ASSIGNS_KIND: _("It contains {topic}, {nugget} and {report}. Empty: the default."),
 }
-MAX_BUDGET = 1_000_000
+MAX_JUDGE_BUDGET = 1_000_000
 
 
-def _answer_field(label: Any, help_text: Any = "") -> forms.CharField:
+def _build_judge_answer_field(label: Any, help_text: Any = "") -> forms.CharField:
     return forms.CharField(
         label=label,
-        max_length=MAX_ANSWER_CHARACTERS,
+        max_length=MAX_PROMPT_ANSWER_CHARACTERS,
         required=False,
         help_text=help_text,
     )
 
 
-def label_kind_field() -> forms.CharField:
+def build_label_kind_field() -> forms.CharField:
     return forms.CharField(
         label=_("Kind of labels"),
         max_length=10,
@@ -55,14 +66,16 @@ def label_kind_field() -> forms.CharField:
     )
 
 
-KIND_IN_API = "Kind of labels; needed if the task takes several kinds from judges."
+KIND_FIELD_HELP_IN_API = (
+    "Kind of labels; needed if the task takes several kinds from judges."
+)
 
 
 class JudgeKindForm(ActForm):
     """The kind of labels, if a task takes several kinds of labels from judges."""
 
-    kind = label_kind_field()
-    api = {"kind": KIND_IN_API}
+    kind = build_label_kind_field()
+    api = {"kind": KIND_FIELD_HELP_IN_API}
 
 
 class JudgeConsentForm(ActForm):
@@ -70,39 +83,39 @@ class JudgeConsentForm(ActForm):
     of runs and gold to the LLM.
     """
 
-    kind = label_kind_field()
-    prompt = long_text(
+    kind = build_label_kind_field()
+    prompt = build_long_text_field(
         _("Prompt"),
         MAX_PROMPT_CHARACTERS,
         8,
         required=False,
-        help_text=PROMPT_HELP[ENTAILS],
+        help_text=PROMPT_HELP_TEXTS_BY_LABEL_KIND[ENTAILS_KIND],
     )
-    yes = _answer_field(
+    yes = _build_judge_answer_field(
         _("Answer for “entailed”"),
         _("A reply counts if it contains exactly one of both answers as a whole word."),
     )
-    no = _answer_field(_("Answer for “not entailed”"))
-    full = _answer_field(
+    no = _build_judge_answer_field(_("Answer for “not entailed”"))
+    full = _build_judge_answer_field(
         _("Answer for “full support”"),
         _(
             "A reply counts if it contains exactly one of the three answers as a whole word."
         ),
     )
-    partial = _answer_field(_("Answer for “partial support”"))
-    none = _answer_field(_("Answer for “no support”"))
-    support = _answer_field(
+    partial = _build_judge_answer_field(_("Answer for “partial support”"))
+    none = _build_judge_answer_field(_("Answer for “no support”"))
+    support = _build_judge_answer_field(
         _("Answer for “the report contains the nugget”"),
         _(
             "A reply counts if it contains exactly one of the three answers as a whole word."
         ),
     )
-    partial_support = _answer_field(_("Answer for “contains it in part”"))
-    not_support = _answer_field(_("Answer for “does not contain it”"))
+    partial_support = _build_judge_answer_field(_("Answer for “contains it in part”"))
+    not_support = _build_judge_answer_field(_("Answer for “does not contain it”"))
     budget = forms.DecimalField(
         label=_("Budget"),
         min_value=0,
-        max_value=MAX_BUDGET,
+        max_value=MAX_JUDGE_BUDGET,
         max_digits=14,
         decimal_places=6,
         required=False,
@@ -115,7 +128,7 @@ class JudgeConsentForm(ActForm):
         },
     )
     api = {
-        "kind": KIND_IN_API,
+        "kind": KIND_FIELD_HELP_IN_API,
         "prompt": "With {premise} and {hypothesis}, or for cited reports with {sentence} and {document}, or "
         "with {topic}, {nugget} and {report}; the default without it.",
         "yes": "Answer that stands for “entailed”.",
@@ -134,11 +147,11 @@ class JudgeConsentForm(ActForm):
         self, data: Any = None, *, of: Any, kind: str = "", **options: Any
     ) -> None:
         kind = kind or (data or {}).get("kind", "")
-        judges = stored_judges(of.task.options) if isinstance(of, Phase) else []
+        judges = list_ledger_judges(of.task.options) if isinstance(of, Phase) else []
         judge = next(
             (one for one in judges if one.kind == kind), next(iter(judges), None)
         )
-        name, kind = (judge.name, judge.kind) if judge else ("", ENTAILS)
+        name, kind = (judge.name, judge.kind) if judge else ("", ENTAILS_KIND)
         super().__init__(data, of=of, auto_id=f"id_{of.pk}_{kind}_%s", **options)
         self.labels_kind = kind
         if not isinstance(of, Phase):
@@ -153,16 +166,16 @@ class JudgeConsentForm(ActForm):
             **{label: word for word, label in answers.items()},
             "budget": row and row.budget,
         }
-        self.fields["prompt"].help_text = PROMPT_HELP[kind]
-        for label in {*JUDGE_LABELS} - {*KINDS[kind].labels}:
+        self.fields["prompt"].help_text = PROMPT_HELP_TEXTS_BY_LABEL_KIND[kind]
+        for label in {*JUDGE_LABELS} - {*JUDGEMENT_KINDS_BY_NAME[kind].labels}:
             del self.fields[label]
-        declared = judging.offered_judges().judges.get(name)
+        declared = judging.read_judges_offered_by_operator().judges.get(name)
         if declared is not None and not isinstance(declared, ChatJudge):
-            for name in ("prompt", *KINDS[kind].labels, "budget"):
+            for name in ("prompt", *JUDGEMENT_KINDS_BY_NAME[kind].labels, "budget"):
                 del self.fields[name]
 
 
-def _agree_to_judge(
+def _consent_to_judge(
     *,
     phase: Phase,
     by: User,
@@ -176,10 +189,10 @@ def _agree_to_judge(
         raise ValidationError(
             {"consent": gettext("Without your consent no text is given to the judge.")}
         )
-    named = judging.named_judge(phase, kind)
-    asked_kind = named.kind if named else ENTAILS
+    named = judging.find_judge_in_task_options(phase, kind)
+    asked_kind = named.kind if named else ENTAILS_KIND
     default = JudgePrompt.default(asked_kind)
-    labels = KINDS[asked_kind].labels
+    labels = JUDGEMENT_KINDS_BY_NAME[asked_kind].labels
     # `Prompt.check` refuses answers that stand for labels of another kind.
     foreign = {answers[name]: name for name in answers if name not in labels}
     asked = JudgePrompt(
@@ -194,30 +207,32 @@ def _agree_to_judge(
     )
 
 
-def _consented_judge(phase: Phase, kind: str) -> PhaseJudge:
-    row = judging.agreed_judge(phase, kind).first()
+def _find_consented_judge(phase: Phase, kind: str) -> PhaseJudge:
+    row = judging.find_judge_with_consent(phase, kind).first()
     if row is None:
-        raise Refused(gettext("the site asks no judge for this phase"))
+        raise ActionRefused(gettext("the site asks no judge for this phase"))
     return row
 
 
-def _queue_judging(*, phase: Phase, by: User, kind: str = "") -> BackgroundJob:
-    row = _consented_judge(phase, kind)
-    audit.record(
+def _queue_judge_questions(*, phase: Phase, by: User, kind: str = "") -> BackgroundJob:
+    row = _find_consented_judge(phase, kind)
+    audit.record_action(
         "judge-asked",
         actor=by,
         subject=row,
         place=phase.task.season,
         facts={"judge": row.name, "phase": phase},
     )
-    return judging.ask_for_judging(row)
+    return judging.queue_judging_job(row)
 
 
-def _queue_estimate(*, phase: Phase, by: User, kind: str = "") -> BackgroundJob:
-    return judging.ask_for_estimate(_consented_judge(phase, kind), by)
+def _queue_judge_cost_estimate(
+    *, phase: Phase, by: User, kind: str = ""
+) -> BackgroundJob:
+    return judging.queue_judging_cost_estimate(_find_consented_judge(phase, kind), by)
 
 
-def _describe_agreed(
+def _judge_consent_message(
     phase_judge: PhaseJudge, filled: Mapping[str, Any]
 ) -> tuple[str, Mapping[str, Any]]:
     return gettext("The judge %(judge)s is asked for runs that wait."), {
@@ -225,26 +240,26 @@ def _describe_agreed(
     }
 
 
-AGREE_TO_JUDGE = by_organisers(
-    _agree_to_judge,
+CONSENT_TO_JUDGE = build_organiser_action(
+    _consent_to_judge,
     "Let the judge that the task names be asked about runs of a phase; for organisers.",
-    _describe_agreed,
+    _judge_consent_message,
     form=JudgeConsentForm,
     subject="phase",
 )
-ASK_JUDGE = by_organisers(
-    _queue_judging,
+QUEUE_JUDGE_QUESTIONS = build_organiser_action(
+    _queue_judge_questions,
     "Ask the judge of a phase about the runs that wait, also what had no reply; for organisers.",
     form=JudgeKindForm,
     subject="phase",
 )
-ESTIMATE_JUDGE = by_organisers(
-    _queue_estimate,
+ESTIMATE_JUDGE_COST = build_organiser_action(
+    _queue_judge_cost_estimate,
     "Count the open questions to the judge of a phase and estimate their cost; for organisers.",
     form=JudgeKindForm,
     subject="phase",
 )
-LEAVE_PAIRS_OUT = by_organisers(
+EXCLUDE_UNLABELLED_PAIRS = build_organiser_action(
     judging.leave_pairs_out,
     "Let pairs that the judge of a phase left without a label count neither way; for organisers.",
     _(
@@ -253,7 +268,7 @@ LEAVE_PAIRS_OUT = by_organisers(
     form=JudgeKindForm,
     subject="phase",
 )
-DISMISS_JUDGE = by_organisers(
+DISMISS_JUDGE = build_organiser_action(
     judging.dismiss,
     "Stop asking the judge of a phase; its judgements stay; for organisers.",
     _("The judge is not asked any more. Its judgements stay in the ledger."),

@@ -8,16 +8,16 @@ from django.core.exceptions import ValidationError
 from django.http import Http404
 from django.utils.translation import gettext, gettext_lazy as _, ngettext
 
-from citeboard.acts.declared import ActForm, by_organisers
-from citeboard.acts.judging import label_kind_field
+from citeboard.acts.declared import ActForm, build_organiser_action
+from citeboard.acts.judging import build_label_kind_field
 from citeboard.background import kinds
 from citeboard.core.words import count_with_noun, format_thousands
 from citeboard.teams.models import User
 from scoring.models import BackgroundJob, Judge
-from scoring.worker.entailment_labels import judge_names_of_season, share_labels
-from scoring.worker.ledger import ImportResult
+from scoring.worker.entailment_labels import list_judge_names_of_season, share_labels
+from scoring.worker.ledger import JudgementImportResult
 from tasks.models import Season
-from tasks.submissions.uploads import max_upload_bytes, receive_upload
+from tasks.submissions.uploads import get_max_upload_bytes, receive_upload
 
 
 class LabelsForm(ActForm):
@@ -39,17 +39,19 @@ class LabelsForm(ActForm):
 
     def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
         super().__init__(data, files, of=of)
-        choices = [(name, name) for name in judge_names_of_season(of)]
+        choices = [(name, name) for name in list_judge_names_of_season(of)]
         self.fields["model"].choices = choices  # type: ignore[attr-defined]
         self.fields["file"].help_text = gettext(
             "JSON lines as “python -m scoring decide” or “judge run” writes them, at most "
             "%(megabytes)s. The command “manage.py import_labels” on the server "
             "imports larger files."
-        ) % {"megabytes": count_with_noun(max_upload_bytes() >> 20, "megabyte")}
+        ) % {"megabytes": count_with_noun(get_max_upload_bytes() >> 20, "megabyte")}
 
 
-def _import_labels(*, season: Season, model: str, file: Any, by: User) -> BackgroundJob:
-    models = judge_names_of_season(season)
+def _queue_label_import(
+    *, season: Season, model: str, file: Any, by: User
+) -> BackgroundJob:
+    models = list_judge_names_of_season(season)
     if model not in models:
         names = " and ".join(models) or "none"
         message = (
@@ -71,16 +73,16 @@ class ModelForm(ActForm):
     """The name of a judge that the season's tasks name, and the kind of its labels."""
 
     model = forms.CharField(label=_("Model"))
-    kind = label_kind_field()
+    kind = build_label_kind_field()
     api = {
         "kind": "Kind of labels; needed if the season's tasks take several kinds from the judge."
     }
 
 
-def _share_labels(
+def _share_judge_labels(
     *, season: Season, model: str, by: User, kind: str = ""
-) -> ImportResult:
-    if not by.is_staff or model not in judge_names_of_season(season):
+) -> JudgementImportResult:
+    if not by.is_staff or model not in list_judge_names_of_season(season):
         raise Http404(NO_LABELS_MESSAGE)
     try:
         return share_labels(season=season, model=model, kind=kind, by=by)
@@ -88,8 +90,8 @@ def _share_labels(
         raise Http404(NO_LABELS_MESSAGE) from None
 
 
-def _describe_shared(
-    done: ImportResult, filled: Mapping[str, Any]
+def _shared_labels_message(
+    done: JudgementImportResult, filled: Mapping[str, Any]
 ) -> tuple[str, Mapping[str, Any]]:
     words = gettext("%(labels)s of %(model)s added for all seasons.")
     if done.known:
@@ -108,16 +110,16 @@ def _describe_shared(
     }
 
 
-IMPORT_LABELS = by_organisers(
-    _import_labels,
+IMPORT_LABELS = build_organiser_action(
+    _queue_label_import,
     "Import labels of judges; for organisers.",
     form=LabelsForm,
     subject="season",
 )
-SHARE_LABELS = by_organisers(
-    _share_labels,
+SHARE_JUDGE_LABELS_SITEWIDE = build_organiser_action(
+    _share_judge_labels,
     "Let the season's labels of a judge decide the runs of all seasons; for staff.",
-    _describe_shared,
+    _shared_labels_message,
     form=ModelForm,
     subject="season",
 )

@@ -9,25 +9,30 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, EndField, MomentField, by_organisers
-from citeboard.acts.gold import PUBLISH_GOLD, GoldForm, packed_gold
+from citeboard.acts.declared import (
+    ActForm,
+    DateTimeTextField,
+    PhaseEndField,
+    build_organiser_action,
+)
+from citeboard.acts.gold import PUBLISH_GOLD, GoldForm, parse_submitted_gold
 from citeboard.acts.overwriting import OverwritingForm
-from citeboard.acts.rehearsal import ActionConfirmation, perform
-from citeboard.acts.season_settings import CHANGE_SETTINGS
-from citeboard.core.instants import ENDLESS_TIME
-from citeboard.ops.launching import scored_phases, send_test_mail
+from citeboard.acts.rehearsal import ActionConfirmation, perform_confirmed_action
+from citeboard.acts.season_settings import CHANGE_SEASON_SETTINGS
+from citeboard.core.instants import ENDLESS_PHASE_END
+from citeboard.ops.launching import find_phases_to_score, send_test_mail
 from citeboard.teams.models import User
 from scoring.worker import baseline_runs
-from scoring.worker.rescoring import GoldRefused
+from scoring.worker.rescoring import GoldFileRefused
 from tasks.models import Gold, Phase, Season, Task
-from tasks.models.seasons import SEASON_DATES
-from tasks.seasons.file.entries import SEASON_PREFIX, phase_prefix
-from tasks.seasons.file.export import season_file_structure
+from tasks.models.seasons import SEASON_DATE_FIELDS
+from tasks.seasons.file.entries import SEASON_KEY_PREFIX, make_phase_key_prefix
+from tasks.seasons.file.export import build_season_file_structure
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.presets import MAX_POSTPONED_DAYS, remove_uninherited_settings
-from tasks.seasons.timeline import build_time_line
+from tasks.seasons.timeline import build_time_line_context
 
-MOVE, COPY = "move", "copy"
+MOVE_DATES_OPTION, COPY = "move", "copy"
 #: The page before the start shows at most MAX_PROBLEMS_SHOWN errors of each gold file.
 MAX_PROBLEMS_SHOWN = 5
 
@@ -39,7 +44,9 @@ class CalendarForm(ActForm, OverwritingForm):
     The form saves only the dates that the user has changed.
     """
 
-    do = forms.ChoiceField(choices=[(MOVE, MOVE), (COPY, COPY)], required=False)
+    do = forms.ChoiceField(
+        choices=[(MOVE_DATES_OPTION, MOVE_DATES_OPTION), (COPY, COPY)], required=False
+    )
     chosen = forms.MultipleChoiceField(required=False)
     days = forms.IntegerField(
         label=_("Days"),
@@ -53,13 +60,15 @@ class CalendarForm(ActForm, OverwritingForm):
 
     def __init__(self, data: Any = None, files: Any = None, *, of: Season) -> None:
         super().__init__(data, of=of)
-        self.line = build_time_line(of)
+        self.line = build_time_line_context(of)
         self.phases: dict[str, Phase] = {
-            phase_prefix(row["task"].slug, row["phase"].slug): row["phase"]
+            make_phase_key_prefix(row["task"].slug, row["phase"].slug): row["phase"]
             for row in self.line["lines"]
         }
-        for name in SEASON_DATES:
-            self._add_moment_field(name, Season.date_label(name), getattr(of, name), of)
+        for name in SEASON_DATE_FIELDS:
+            self._add_moment_field(
+                name, Season.get_date_field_label(name), getattr(of, name), of
+            )
         for key, phase in self.phases.items():
             for name, words, at in (
                 ("opens", gettext("Opens"), phase.opens),
@@ -68,7 +77,7 @@ class CalendarForm(ActForm, OverwritingForm):
                 self._add_moment_field(
                     f"{key}.{name}", f"{words}, {phase.task}, {phase}", at, phase
                 )
-        keys = [(key, key) for key in (*SEASON_DATES, *self.phases)]
+        keys = [(key, key) for key in (*SEASON_DATE_FIELDS, *self.phases)]
         self.fields["chosen"].choices = keys  # type: ignore[attr-defined]
         tasks = Task.objects.filter(season=of, is_reported_only=False)
         self.fields["into"].choices = [(task.slug, str(task)) for task in tasks]  # type: ignore[attr-defined]
@@ -76,7 +85,7 @@ class CalendarForm(ActForm, OverwritingForm):
     def _add_moment_field(
         self, key: str, label: str, at: dt.datetime | None, of: Season | Phase
     ) -> None:
-        kind = EndField if key.endswith(".closes") else MomentField
+        kind = PhaseEndField if key.endswith(".closes") else DateTimeTextField
         field = kind(
             label=label,
             zone=of.zone,
@@ -102,8 +111,8 @@ class CalendarForm(ActForm, OverwritingForm):
             }
             for key, row in zip(self.phases, self.line["lines"], strict=True)
         ]
-        for name in SEASON_DATES:
-            label = Season.date_label(name)
+        for name in SEASON_DATE_FIELDS:
+            label = Season.get_date_field_label(name)
             rows.append(
                 {
                     "key": name,
@@ -123,9 +132,9 @@ class CalendarForm(ActForm, OverwritingForm):
         )
         if do and not chosen:
             self.add_error(None, gettext("Choose the rows first."))
-        if do == MOVE and days is None:
+        if do == MOVE_DATES_OPTION and days is None:
             self.add_error("days", gettext("By how many days?"))
-        self.asks_before_overwriting()
+        self.has_concurrent_edits()
         values: dict[str, Any] = {}
         for key, before in self.initial.items():
             # A field keeps its value if the request of an API client omits the field.
@@ -134,8 +143,10 @@ class CalendarForm(ActForm, OverwritingForm):
                 or self.add_initial_prefix(key) not in self.data
             )
             if is_ours and key in cleaned and cleaned[key] != before:
-                values[key if "." in key else f"{SEASON_PREFIX}.{key}"] = cleaned[key]
-        if not self.errors and do == MOVE:
+                values[key if "." in key else f"{SEASON_KEY_PREFIX}.{key}"] = cleaned[
+                    key
+                ]
+        if not self.errors and do == MOVE_DATES_OPTION:
             self._move_dates(values, chosen, dt.timedelta(days=days or 0))
         if not self.errors and do == COPY:
             self._copy_phases(values, chosen, cleaned["into"])
@@ -150,9 +161,9 @@ class CalendarForm(ActForm, OverwritingForm):
                 (phase, list(Phase.SETTINGS)) if phase else (self.of, [chosen_key])
             )
             for name in names:
-                key = f"{chosen_key if phase else SEASON_PREFIX}.{row.key(name)}"
+                key = f"{chosen_key if phase else SEASON_KEY_PREFIX}.{row.key(name)}"
                 at = values.get(key, getattr(row, name))
-                if isinstance(at, dt.datetime) and at < ENDLESS_TIME:
+                if isinstance(at, dt.datetime) and at < ENDLESS_PHASE_END:
                     values[key] = at + by
 
     def _copy_phases(
@@ -164,17 +175,17 @@ class CalendarForm(ActForm, OverwritingForm):
                 "into", gettext("Choose phases, and the tasks that get them.")
             )
         tables = {
-            phase_prefix(task["slug"], table["slug"]): table
-            for task in season_file_structure(self.of)["tasks"]
+            make_phase_key_prefix(task["slug"], table["slug"]): table
+            for task in build_season_file_structure(self.of)["tasks"]
             for table in task["phases"]
         }
         for phase in phases:
-            source = phase_prefix(phase.task.slug, phase.slug)
+            source = make_phase_key_prefix(phase.task.slug, phase.slug)
             table = dict(tables[source])
             remove_uninherited_settings(Phase, table)
             del table["slug"]
             for slug in into:
-                prefix = phase_prefix(slug, phase.slug)
+                prefix = make_phase_key_prefix(slug, phase.slug)
                 if prefix in tables:
                     message = gettext("%(task)s has a phase “%(phase)s” already.")
                     self.add_error(
@@ -209,7 +220,7 @@ class FirstGoldForm(ActForm):
             )
         self.order_fields([*self.splits, "reason"])
 
-    def publish(self, by: User) -> int:
+    def publish_uploaded_gold(self, by: User) -> int:
         """Publish the gold in all files or in none, and return the number of files.
 
         The method attaches the errors of an invalid file to the form field of the file.
@@ -223,11 +234,11 @@ class FirstGoldForm(ActForm):
             }
             try:
                 ready.append(
-                    packed_gold(
+                    parse_submitted_gold(
                         self.of, {**facts, "reason": self.cleaned_data["reason"]}, by
                     )
                 )
-            except GoldRefused as refused:
+            except GoldFileRefused as refused:
                 self.add_error(
                     name,
                     [str(problem) for problem in refused.problems[:MAX_PROBLEMS_SHOWN]],
@@ -238,20 +249,24 @@ class FirstGoldForm(ActForm):
             return 0
         with transaction.atomic():
             for filled in ready:
-                perform(PUBLISH_GOLD, self.of, by, filled, ActionConfirmation())
+                perform_confirmed_action(
+                    PUBLISH_GOLD, self.of, by, filled, ActionConfirmation()
+                )
         return len(ready)
 
 
 def _queue_all_baselines(*, season: Season, by: User) -> int:
-    phases = [phase for phase in scored_phases(season) if Gold.objects.current(phase)]
+    phases = [
+        phase for phase in find_phases_to_score(season) if Gold.objects.current(phase)
+    ]
     if not phases:
         raise ValidationError(gettext("No phase has gold yet."))
     asked = []
     for phase in phases:
-        unavailable = baseline_runs.lacking(phase)
+        unavailable = baseline_runs.find_baselines_lacking_requirements(phase)
         names = [
             name
-            for name in baseline_runs.baseline_names_for(phase)
+            for name in baseline_runs.list_baseline_names(phase)
             if name not in unavailable
         ]
         asked.append(
@@ -260,24 +275,26 @@ def _queue_all_baselines(*, season: Season, by: User) -> int:
     return sum(one.is_new for several in asked for one in several)
 
 
-CALENDAR = replace(CHANGE_SETTINGS, form=CalendarForm, done=_("The calendar is saved."))
-OPEN_SEASON = replace(
-    CHANGE_SETTINGS,
+CHANGE_CALENDAR = replace(
+    CHANGE_SEASON_SETTINGS, form=CalendarForm, done=_("The calendar is saved.")
+)
+PUBLISH_SEASON = replace(
+    CHANGE_SEASON_SETTINGS,
     service=lambda season, by: (
         season.is_public
         or change_settings(
-            season=season, values={f"{SEASON_PREFIX}.public": True}, by=by
+            season=season, values={f"{SEASON_KEY_PREFIX}.public": True}, by=by
         )
     ),
     done=_("The season is open to everybody."),
 )
-COMPUTE_FIRST = by_organisers(
+COMPUTE_FIRST_BASELINES = build_organiser_action(
     _queue_all_baselines,
     "Have a built-in baseline of every phase with gold computed and scored; for organisers.",
     _("%(baselines)s queued."),
     subject="season",
 )
-TEST_MAIL = by_organisers(
+SEND_TEST_MAIL = build_organiser_action(
     send_test_mail,
     "Send a mail to the organiser who asks, to see whether the mail server takes it.",
     _("The mail server has accepted an e-mail to you."),

@@ -8,18 +8,18 @@ from django.db.models import Q
 from django.http import Http404
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, by_organisers
+from citeboard.acts.declared import ActForm, build_organiser_action
 from citeboard.background import kinds
 from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
 from scoring.models import BackgroundJob, JudgementImport
-from scoring.worker.withdrawal import WithdrawalResult, withdraw_import
+from scoring.worker.withdrawal import ImportWithdrawalResult, withdraw_import
 from tasks.models import Season
-from tasks.submissions.uploads import max_upload_bytes, receive_upload
-from tasks.types.ledger import MAX_JUDGE
+from tasks.submissions.uploads import get_max_upload_bytes, receive_upload
+from tasks.types.ledger import MAX_JUDGE_NAME_CHARACTERS
 
-#: Databases cannot store integers that are greater than MAX_NUMBER.
-MAX_NUMBER = 2**31 - 1
+#: Databases cannot store integers that are greater than MAX_IMPORT_NUMBER.
+MAX_IMPORT_NUMBER = 2**31 - 1
 
 
 class LedgerForm(ActForm):
@@ -28,7 +28,7 @@ class LedgerForm(ActForm):
     judge = forms.CharField(
         label=_("Judge"),
         required=False,
-        max_length=MAX_JUDGE,
+        max_length=MAX_JUDGE_NAME_CHARACTERS,
         help_text=_("Needed where the file does not name the judge."),
     )
     file = forms.FileField(
@@ -46,10 +46,10 @@ class LedgerForm(ActForm):
             "JSON lines with kind, items or texts, judge and label, at most "
             "%(megabytes)s. The command “manage.py import_labels” on the server "
             "imports larger files."
-        ) % {"megabytes": count_with_noun(max_upload_bytes() >> 20, "megabyte")}
+        ) % {"megabytes": count_with_noun(get_max_upload_bytes() >> 20, "megabyte")}
 
 
-def _import_ledger(
+def _queue_ledger_import(
     *, season: Season, file: Any, by: User, judge: str = ""
 ) -> BackgroundJob:
     with receive_upload(file) as upload:
@@ -61,13 +61,15 @@ def _import_ledger(
 class WithdrawalForm(ActForm):
     """The number of an import of judgements, and the reason for withdrawing the import."""
 
-    number = forms.IntegerField(label=_("Import"), min_value=1, max_value=MAX_NUMBER)
+    number = forms.IntegerField(
+        label=_("Import"), min_value=1, max_value=MAX_IMPORT_NUMBER
+    )
     reason = forms.CharField(label=_("Reason"), max_length=500)
 
 
 def _withdraw_import(
     *, season: Season, number: Any, reason: str, by: User
-) -> WithdrawalResult:
+) -> ImportWithdrawalResult:
     """Withdraw an import of judgements from the season's ledger.
 
     Only staff may withdraw an import that all seasons share.
@@ -75,15 +77,15 @@ def _withdraw_import(
     theirs = Q(judge__season=season)
     if by.is_staff:
         theirs |= Q(judge__season=None)
-    is_number = isinstance(number, int) and 0 < number <= MAX_NUMBER
+    is_number = isinstance(number, int) and 0 < number <= MAX_IMPORT_NUMBER
     found = JudgementImport.objects.filter(theirs, pk=number if is_number else 0)
     if (source := found.select_related("judge").first()) is None:
         raise Http404(_("The season has no import of judgements with this number."))
     return withdraw_import(source=source, reason=reason, by=by, season=season)
 
 
-def _describe_withdrawn(
-    done: WithdrawalResult, filled: Mapping[str, Any]
+def _withdrawn_import_message(
+    done: ImportWithdrawalResult, filled: Mapping[str, Any]
 ) -> tuple[str, Mapping[str, Any]]:
     words = gettext("The import is withdrawn. %(runs)s rested on it.")
     if done.frozen:
@@ -96,16 +98,16 @@ def _describe_withdrawn(
     }
 
 
-IMPORT_LEDGER = by_organisers(
-    _import_ledger,
+IMPORT_JUDGEMENTS_TO_LEDGER = build_organiser_action(
+    _queue_ledger_import,
     "Import judgements into the ledger; for organisers.",
     form=LedgerForm,
     subject="season",
 )
-WITHDRAW_IMPORT = by_organisers(
+WITHDRAW_LEDGER_IMPORT = build_organiser_action(
     _withdraw_import,
     "Withdraw an import of judgements; runs that used it are scored again; for organisers.",
-    _describe_withdrawn,
+    _withdrawn_import_message,
     form=WithdrawalForm,
     refused=_("Nothing was withdrawn. %(fault)s"),
     subject="season",

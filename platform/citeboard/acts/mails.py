@@ -6,8 +6,13 @@ from django import forms
 from django.db.models import BigIntegerField
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import Act, ActForm, long_text, with_rehearsal
-from citeboard.core.words import as_sentence, count_with_noun
+from citeboard.acts.declared import (
+    ActForm,
+    UserAction,
+    build_long_text_field,
+    build_rehearsed_action,
+)
+from citeboard.core.words import count_with_noun, format_as_sentence
 from citeboard.ops import group_mails
 from tasks import models
 from tasks.jobs.mails import requeue_failed_mails
@@ -24,8 +29,12 @@ class MailForm(ActForm):
         min_value=1,
         max_value=BigIntegerField.MAX_BIGINT,
     )
-    subject = forms.CharField(label=_("Subject"), max_length=group_mails.MAX_SUBJECT)
-    text = long_text(_("Text, without markup"), group_mails.MAX_TEXT, 8)
+    subject = forms.CharField(
+        label=_("Subject"), max_length=group_mails.MAX_MAIL_SUBJECT_LENGTH
+    )
+    text = build_long_text_field(
+        _("Text, without markup"), group_mails.MAX_MAIL_TEXT_LENGTH, 8
+    )
     api = {
         "phase": "The number of a phase, whose runs and results decide; all, where it is left out."
     }
@@ -46,17 +55,17 @@ class MailForm(ActForm):
         )
 
 
-MAIL_TEAMS = with_rehearsal(
+SEND_MAIL_TO_TEAMS = build_rehearsed_action(
     group_mails.mail_teams,
     "Send a mail to the members of teams that a query finds; for organisers.",
     _("The e-mail goes out after ten minutes; until then it can be taken back."),
     form=MailForm,
     subject="season",
 )
-SEND_MAILS_AGAIN = Act(
+RETRY_FAILED_MAILS = UserAction(
     requeue_failed_mails,
     "Try e-mails again that could not be sent; for staff.",
-    lambda mails, _filled: as_sentence(
+    lambda mails, _filled: format_as_sentence(
         gettext("%(mails)s will be tried again")
         % {"mails": count_with_noun(mails, "e-mail")}
     ),

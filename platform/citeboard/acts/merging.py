@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, by_organisers
+from citeboard.acts.declared import ActForm, build_organiser_action
 from citeboard.ops.merging import MAX_REASON_LENGTH, merge_teams
 from citeboard.teams.models import Team
 from tasks import models
@@ -43,7 +43,7 @@ class MergeTeamsForm(ActForm):
             self.fields[name].queryset = entered  # type: ignore[attr-defined]
 
 
-MERGE_TEAMS = by_organisers(
+MERGE_TEAMS = build_organiser_action(
     merge_teams,
     "Merge a team into another with a reason; for organisers.",
     _("%(team)s is part of %(into)s now, with %(runs)s."),

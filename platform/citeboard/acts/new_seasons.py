@@ -6,18 +6,23 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import Act, ActForm, LinesField, with_rehearsal
-from citeboard.acts.organisers import person_with_address
+from citeboard.acts.declared import (
+    ActForm,
+    TextLinesField,
+    UserAction,
+    build_rehearsed_action,
+)
+from citeboard.acts.organisers import find_user_by_email
 from citeboard.teams.models import User
 from tasks import models
-from tasks.models.seasons import SEASON_DATES
+from tasks.models.seasons import SEASON_DATE_FIELDS
 from tasks.seasons.presets import (
+    DAYS_IN_52_WEEKS,
     MAX_POSTPONED_DAYS,
-    YEAR_OF_WEEKS_DAYS,
     SeasonPreset,
     clone_season,
     create_season_from_preset,
-    preset_for,
+    get_preset_or_404,
 )
 from tasks.types import task_types
 
@@ -40,14 +45,14 @@ class CloneForm(NewSeasonForm):
         label=_("Days later"),
         min_value=0,
         max_value=MAX_POSTPONED_DAYS,
-        initial=YEAR_OF_WEEKS_DAYS,
+        initial=DAYS_IN_52_WEEKS,
         help_text=_("The number of days by which phases move."),
     )
     api = {
         "slug": "Lower-case letters, digits and single hyphens.",
         "days": {
             "required": False,
-            "default": YEAR_OF_WEEKS_DAYS,
+            "default": DAYS_IN_52_WEEKS,
             "help_text": "By how many phases are later.",
         },
     }
@@ -64,7 +69,7 @@ class PresetForm(NewSeasonForm):
             "Each gets the phases of the preset, and so do tasks that are made from their gold later."
         ),
     )
-    organisers = LinesField(
+    organisers = TextLinesField(
         label=_("Who organises it with you"),
         required=False,
         help_text=_("E-mail addresses of their accounts, one a line."),
@@ -105,7 +110,10 @@ class PresetForm(NewSeasonForm):
         self.fields["task_type"].choices = [*kinds, *of.earlier]  # type: ignore[attr-defined]
         self.dates = {
             **of.dates,
-            **{name: models.Season.date_label(name) for name in SEASON_DATES},
+            **{
+                name: models.Season.get_date_field_label(name)
+                for name in SEASON_DATE_FIELDS
+            },
         }
         for name, label in self.dates.items():
             help_text = gettext(
@@ -139,7 +147,7 @@ def _from_preset(
         raise ValidationError(
             {"dates": "Give an object with a date and time for each name."}
         )
-    people = {address: person_with_address(address) for address in organisers or ()}
+    people = {address: find_user_by_email(address) for address in organisers or ()}
     if unknown := [address for address, person in people.items() if person is None]:
         message = gettext(
             "Nobody has an account with the address %(address)s; they can sign up first."
@@ -153,7 +161,7 @@ def _from_preset(
     )
 
 
-CLONE = with_rehearsal(
+CLONE_SEASON = build_rehearsed_action(
     clone_season,
     "Make next year's season: its tasks and phases, later, without people, gold and runs.",
     _("%(season)s is a draft; check its phases and its gold."),
@@ -161,14 +169,14 @@ CLONE = with_rehearsal(
     makes_season=True,
     subject="season",
 )
-FROM_PRESET = Act(
+CREATE_SEASON_FROM_PRESET = UserAction(
     _from_preset,
     "Create a season from a preset: semeval, trec or open; for staff.",
     lambda season, _filled: (
         _("%(season)s is a draft. Upload its gold next, and check its settings."),
         {"season": season},
     ),
-    role=preset_for,
+    role=get_preset_or_404,
     form=PresetForm,
     is_rehearsed=True,
     makes_season=True,

@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, by_organisers
-from citeboard.background.old_runs import ask_for_old_runs
+from citeboard.acts.declared import ActForm, build_organiser_action
+from citeboard.background.old_runs import queue_old_run_scoring
 from citeboard.teams.models import User
 from scoring.models import BackgroundJob
 from tasks.models import Phase
@@ -33,13 +33,13 @@ class OldRunsForm(ActForm):
     }
 
 
-def _score_again(*, phase: Phase, file: Any, by: User) -> BackgroundJob:
+def _queue_old_run_scoring(*, phase: Phase, file: Any, by: User) -> BackgroundJob:
     with receive_upload(file) as upload:
-        return ask_for_old_runs(phase, upload, by)
+        return queue_old_run_scoring(phase, upload, by)
 
 
-SCORE_OLD_RUNS = by_organisers(
-    _score_again,
+RESCORE_RUNS_OF_OTHER_PLATFORM = build_organiser_action(
+    _queue_old_run_scoring,
     "Score runs of another platform again, as runs of teams by name, with their old scores beside the board; "
     "for organisers.",
     form=OldRunsForm,

@@ -6,20 +6,24 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, by_organisers, with_rehearsal
+from citeboard.acts.declared import (
+    ActForm,
+    build_organiser_action,
+    build_rehearsed_action,
+)
 from citeboard.teams.models import User
 from tasks import models
-from tasks.seasons.organisers import add_organiser, hand_season_over, remove_organiser
+from tasks.seasons.organisers import add_organiser, hand_over_season, remove_organiser
 
-NOBODY, HAND_OVER = "nobody", "hand-over"
+NO_ROLE_OPTION, HAND_OVER_OPTION = "nobody", "hand-over"
 
 
-class GivenRole(NamedTuple):
+class AssignedSeasonRole(NamedTuple):
     season: models.Season
     user: User
 
 
-def person_with_address(address: str) -> User | None:
+def find_user_by_email(address: str) -> User | None:
     return User.objects.filter(email__iexact=address.strip(), is_active=True).first()
 
 
@@ -31,7 +35,7 @@ class RoleForm(ActForm):
         label=_("New role"),
         choices=[
             *models.Organiser.Role.choices,
-            (HAND_OVER, _("organiser in my place")),
+            (HAND_OVER_OPTION, _("organiser in my place")),
         ],
         help_text=_(
             "A helper sees runs and scores, decides on teams and announces; no gold, no settings."
@@ -41,12 +45,12 @@ class RoleForm(ActForm):
     only_in_api = {"address": forms.EmailField()}
     api = {
         "address": {"max_length": None},
-        "role": {"choices": [*models.Organiser.Role.values, NOBODY]},
+        "role": {"choices": [*models.Organiser.Role.values, NO_ROLE_OPTION]},
     }
 
     def clean_email(self) -> str:
         email: str = self.cleaned_data["email"]
-        if person_with_address(email) is None:
+        if find_user_by_email(email) is None:
             raise ValidationError(
                 gettext(
                     "Nobody has an account with this address; they can sign up first."
@@ -55,29 +59,29 @@ class RoleForm(ActForm):
         return email
 
 
-def _give_role(
+def _assign_season_role(
     *, season: models.Season, role: str, by: User, email: str = "", address: str = ""
-) -> GivenRole:
-    user = person_with_address(email or address)
+) -> AssignedSeasonRole:
+    user = find_user_by_email(email or address)
     if user is None:
         raise ValidationError({"address": "Nobody has an account with this address."})
-    if role == HAND_OVER:
-        hand_season_over(season=season, to=user, by=by)
-    elif role != NOBODY:
+    if role == HAND_OVER_OPTION:
+        hand_over_season(season=season, to=user, by=by)
+    elif role != NO_ROLE_OPTION:
         add_organiser(season=season, user=user, role=role, by=by)
     elif organiser := models.Organiser.objects.filter(season=season, user=user).first():
         remove_organiser(organiser=organiser, by=by)
-    return GivenRole(season, user)
+    return AssignedSeasonRole(season, user)
 
 
-GIVE_ROLE = by_organisers(
-    _give_role,
+ASSIGN_SEASON_ROLE = build_organiser_action(
+    _assign_season_role,
     "Make somebody an organiser or a helper, or neither; for organisers.",
     lambda made, _filled: (_("%(name)s has the chosen role now."), {"name": made.user}),
     form=RoleForm,
     subject="season",
 )
-REMOVE_ORGANISER = with_rehearsal(
+REMOVE_ORGANISER = build_rehearsed_action(
     remove_organiser,
     "Let somebody run the season no more; for organisers.",
     _("%(person)s does not organise the season any more."),

@@ -11,10 +11,10 @@ from django import forms
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from citeboard.acts.declared import MomentField
+from citeboard.acts.declared import DateTimeTextField
 
 
-def _form_text_of(value: Any) -> str:
+def _format_posted_value(value: Any) -> str:
     """Return the text that a form posts for a field's value. The text contains each
     list item on a separate line.
     """
@@ -30,10 +30,10 @@ class OverwritingForm(forms.Form):
     Fields with ``show_hidden_initial`` also send the value that the form showed.
     """
 
-    def zone_shown(self, field: MomentField) -> ZoneInfo:
+    def displayed_time_zone(self, field: DateTimeTextField) -> ZoneInfo:
         return field.zone
 
-    def asks_before_overwriting(self) -> bool:
+    def has_concurrent_edits(self) -> bool:
         """Return True if another user has saved a new value since the form was
         rendered.
 
@@ -47,13 +47,13 @@ class OverwritingForm(forms.Form):
                 continue
             hidden = field.hidden_widget()
             value = self.get_initial_for_field(field, name)
-            if isinstance(field, MomentField) and isinstance(value, dt.datetime):
-                value = field.written(value, self.zone_shown(field))
-            present = _form_text_of(field.prepare_value(value))
-            before = _form_text_of(
+            if isinstance(field, DateTimeTextField) and isinstance(value, dt.datetime):
+                value = field.written(value, self.displayed_time_zone(field))
+            present = _format_posted_value(field.prepare_value(value))
+            before = _format_posted_value(
                 hidden.value_from_datadict(self.data, self.files, shown)
             )
-            if present not in (before, _form_text_of(self[name].data)):
+            if present not in (before, _format_posted_value(self[name].data)):
                 newer[shown] = hidden, present
                 message = _(
                     "Somebody has changed it meanwhile to “%(value)s”. Save again to replace that."

@@ -3,8 +3,8 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import Act, ActForm
-from tasks.seasons.own_measures import decide_measures, measures_or_404
+from citeboard.acts.declared import ActForm, UserAction
+from tasks.seasons.own_measures import decide_measures, get_measures_file_or_404
 
 
 class MeasuresForm(ActForm):
@@ -15,7 +15,7 @@ class MeasuresForm(ActForm):
     )
 
 
-DECIDE_MEASURES = Act(
+APPROVE_OR_WITHDRAW_MEASURES = UserAction(
     decide_measures,
     "Approve measures of a task's own, or withdraw the approval; runs of its tasks then wait. For staff.",
     lambda row, _filled: (
@@ -24,7 +24,7 @@ DECIDE_MEASURES = Act(
         else _("%(file)s is not run any more."),
         {"file": row},
     ),
-    role=measures_or_404,
+    role=get_measures_file_or_404,
     form=MeasuresForm,
     subject="measures",
 )

@@ -9,32 +9,32 @@ from django.core.exceptions import ValidationError
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import Act, ActForm, by_organisers
-from citeboard.acts.human import judge_of
+from citeboard.acts.declared import ActForm, UserAction, build_organiser_action
+from citeboard.acts.human import pair_judge_or_404
 from citeboard.acts.sheets import DrawnForm, PublishSheetForm
 from citeboard.teams.models import User
 from scoring.human import pairs
 from scoring.human.pair_plans import (
-    MAX_PAIRS,
-    MAX_SHARES,
-    PlanDivision,
+    MAX_PLANNED_PAIRS,
+    MAX_SHARES_OF_PLAN,
+    PairPlanDivision,
     count_planned_pairs,
 )
 from scoring.human.sheets import (
-    MAX_INSTANCES,
+    MAX_INSTANCES_PER_SHEET,
     add_annotator_by_email,
-    check_sheet_size,
     remove_annotator,
+    validate_sheet_size,
 )
 from scoring.human.states import reopen_sheet
 from scoring.models import Annotator, BackgroundJob, Preference, Sheet
-from scoring.worker.background import Kind, queue_background_job
+from scoring.worker.background import BackgroundJobKind, queue_background_job
 from tasks.models import Phase, Submission
 from tasks.submissions.uploads import receive_upload
 
-BATTLES_AT_FIRST = 4
-#: By default, JUDGES_AT_FIRST judges compare each pair of a sheet with shared pairs.
-JUDGES_AT_FIRST = 2
+DEFAULT_BATTLES_PER_PAIR = 4
+#: By default, DEFAULT_JUDGES judges compare each pair of a sheet with shared pairs.
+DEFAULT_JUDGES = 2
 
 
 class PairsForm(DrawnForm):
@@ -45,20 +45,20 @@ class PairsForm(DrawnForm):
     battles = forms.IntegerField(
         label=_("Battles of every two systems"),
         min_value=1,
-        max_value=MAX_INSTANCES,
+        max_value=MAX_INSTANCES_PER_SHEET,
         help_text=_("Each on another instance."),
     )
     judges = forms.IntegerField(
         label=_("Judges who divide the pairs"),
         min_value=2,
-        max_value=MAX_SHARES,
+        max_value=MAX_SHARES_OF_PLAN,
         required=False,
         help_text=_("Empty: every judge judges every pair."),
     )
     judges_of_pair = forms.IntegerField(
         label=_("Judges of each pair"),
         min_value=1,
-        max_value=MAX_SHARES,
+        max_value=MAX_SHARES_OF_PLAN,
         required=False,
         help_text=_(
             "If judges divide the pairs. Empty: two. With one, every tenth pair still has two, so that "
@@ -82,15 +82,17 @@ class PairsForm(DrawnForm):
     }
 
     @staticmethod
-    def runs_for(phase: Phase, by: User) -> list[Submission]:
-        return pairs.comparable_runs(phase, by)
+    def find_candidate_runs(phase: Phase, by: User) -> list[Submission]:
+        return pairs.list_comparable_runs(phase, by)
 
     def __init__(self, data: Any = None, *, of: Phase, by: User) -> None:
         super().__init__(data, of=of, by=by)
-        self.initial["battles"] = min(BATTLES_AT_FIRST, self.initial["instances"])
+        self.initial["battles"] = min(
+            DEFAULT_BATTLES_PER_PAIR, self.initial["instances"]
+        )
 
 
-def _make_pairs(
+def _queue_pair_sheet(
     *,
     phase: Phase,
     instances: int,
@@ -102,7 +104,7 @@ def _make_pairs(
     judges_of_pair: int | None = None,
 ) -> BackgroundJob:
     chosen = PairsForm.chosen(phase, runs, by)
-    check_sheet_size(len(chosen), instances)
+    validate_sheet_size(len(chosen), instances)
     planned = count_planned_pairs(len(chosen), instances, battles)
     given: dict[str, Any] = {
         "runs": chosen,
@@ -111,19 +113,21 @@ def _make_pairs(
         "seed": seed,
     }
     if judges is not None:
-        division = PlanDivision(judges, judges_of_pair or min(JUDGES_AT_FIRST, judges))
+        division = PairPlanDivision(
+            judges, judges_of_pair or min(DEFAULT_JUDGES, judges)
+        )
         division.check(planned)
         given["division"] = asdict(division)
     elif judges_of_pair is not None:
         message = _("Say how many judges divide the pairs, or leave this empty.")
         raise ValidationError({"judges_of_pair": message})
     return queue_background_job(
-        Kind.SHEET, phase.task.season, given, by=by, phase=phase
+        BackgroundJobKind.SHEET, phase.task.season, given, by=by, phase=phase
     )
 
 
-MAKE_PAIRS = by_organisers(
-    _make_pairs,
+CREATE_PAIR_SHEET = build_organiser_action(
+    _queue_pair_sheet,
     "Make a sheet of pairs, whose judges choose the better of two texts; for organisers.",
     form=PairsForm,
     subject="phase",
@@ -156,7 +160,7 @@ class BattlesForm(ActForm):
     }
 
 
-def _bring_battles(
+def _import_pair_judgements(
     *, phase: Phase, file: Any, by: User, has_programs: bool | None = False
 ) -> Sheet:
     with receive_upload(file) as upload:
@@ -166,8 +170,8 @@ def _bring_battles(
     )
 
 
-BRING_BATTLES = by_organisers(
-    _bring_battles,
+IMPORT_PAIR_JUDGEMENTS = build_organiser_action(
+    _import_pair_judgements,
     "Bring judgements of pairs from a file; for organisers.",
     _("The judgements are stored. Publish them when they are to count."),
     form=BattlesForm,
@@ -181,19 +185,19 @@ class JudgeForm(ActForm):
     email = forms.EmailField(label=_("E-mail address of their account"))
 
 
-def _add_judge(*, sheet: Sheet, email: str, by: User) -> Annotator:
+def _add_pair_judge_by_email(*, sheet: Sheet, email: str, by: User) -> Annotator:
     return add_annotator_by_email(sheet=sheet, email=email, by=by)
 
 
-ADD_JUDGE = by_organisers(
-    _add_judge,
+ADD_PAIR_JUDGE = build_organiser_action(
+    _add_pair_judge_by_email,
     "Let somebody with an account judge the pairs of a sheet; for organisers.",
     _("%(name)s can judge the pairs."),
     form=JudgeForm,
     subject="sheet",
     row="pairs",
 )
-REMOVE_JUDGE = by_organisers(
+REMOVE_PAIR_JUDGE = build_organiser_action(
     remove_annotator,
     "Take a judge off a sheet of pairs, with their judgements; for organisers.",
     _("%(name)s is off the sheet, with %(judgements)s."),
@@ -201,19 +205,21 @@ REMOVE_JUDGE = by_organisers(
 )
 
 
-def _publish_pairs(*, sheet: Sheet, unfinished: bool | None, by: User) -> None:
+def _publish_pair_judgements(
+    *, sheet: Sheet, unfinished: bool | None, by: User
+) -> None:
     pairs.publish_pair_judgements(sheet=sheet, by=by, is_confirmed=bool(unfinished))
 
 
-PUBLISH_PAIRS = by_organisers(
-    _publish_pairs,
+PUBLISH_PAIR_JUDGEMENTS = build_organiser_action(
+    _publish_pair_judgements,
     "Close a sheet of pairs and let its judgements count on the board of battles; for organisers.",
     _("The judgements are on the board of battles."),
     form=PublishSheetForm,
     subject="sheet",
     row="pairs",
 )
-TAKE_PAIRS_BACK = by_organisers(
+UNPUBLISH_PAIR_JUDGEMENTS = build_organiser_action(
     pairs.unpublish_pair_judgements,
     "Take the judgements of a sheet of pairs off the board of battles; for organisers.",
     _(
@@ -222,7 +228,7 @@ TAKE_PAIRS_BACK = by_organisers(
     subject="sheet",
     row="pairs",
 )
-REOPEN_PAIRS = by_organisers(
+REOPEN_PAIR_SHEET = build_organiser_action(
     reopen_sheet,
     "Let the judges of an unpublished sheet of pairs judge again; for organisers.",
     _("The sheet takes judgements again."),
@@ -235,7 +241,7 @@ class JudgementForm(ActForm):
     """The label that a judge gives to a pair of texts."""
 
     pair = forms.IntegerField(
-        widget=forms.HiddenInput, min_value=1, max_value=MAX_PAIRS
+        widget=forms.HiddenInput, min_value=1, max_value=MAX_PLANNED_PAIRS
     )
     label = forms.ChoiceField(
         label=_("Which text is better?"),
@@ -254,7 +260,7 @@ class JudgementForm(ActForm):
 
 
 def _save_preference(*, annotator: Annotator, pair: int, label: str) -> Preference:
-    planned = pairs.pairs_for_judge(annotator).select_related("left", "right")
+    planned = pairs.find_pairs_for_judge(annotator).select_related("left", "right")
     return pairs.save_preference(
         annotator=annotator,
         pair=get_object_or_404(planned, position=pair),
@@ -262,10 +268,10 @@ def _save_preference(*, annotator: Annotator, pair: int, label: str) -> Preferen
     )
 
 
-JUDGE = Act(
+JUDGE_PAIR = UserAction(
     _save_preference,
     "Judge a pair of a sheet; for its judges.",
-    role=judge_of,
+    role=pair_judge_or_404,
     form=JudgementForm,
     subject="annotator",
     actor="",

@@ -9,11 +9,11 @@ from django.utils.translation import gettext_lazy as _
 
 from citeboard.acts.declared import (
     ActForm,
-    EndField,
-    MomentField,
-    by_organisers,
-    long_text,
-    with_rehearsal,
+    DateTimeTextField,
+    PhaseEndField,
+    build_long_text_field,
+    build_organiser_action,
+    build_rehearsed_action,
 )
 from citeboard.ops.undoing import withdraw_messages
 from citeboard.teams.models import Team, User
@@ -35,8 +35,8 @@ class TimesForm(ActForm):
     """
 
     mirrors = True
-    opens = MomentField(label=_("Opens"))
-    closes = EndField(label=_("Closes"))
+    opens = DateTimeTextField(label=_("Opens"))
+    closes = PhaseEndField(label=_("Closes"))
 
 
 class BoardForm(ActForm):
@@ -48,7 +48,7 @@ class BoardForm(ActForm):
     board = forms.ChoiceField(
         label=_("Who sees the board"), choices=Phase.Audience.choices
     )
-    board_from = MomentField(
+    board_from = DateTimeTextField(
         label=_("Until"),
         required=False,
         help_text=_("Leave it empty where that does not change."),
@@ -64,10 +64,10 @@ class FreezeForm(ActForm):
     """The times between which the board is frozen. Omitted times stay unchanged."""
 
     mirrors = True
-    frozen_from = MomentField(
+    frozen_from = DateTimeTextField(
         label=_("Frozen from"), required=False, help_text=_("Empty: it is not frozen.")
     )
-    frozen_until = MomentField(
+    frozen_until = DateTimeTextField(
         label=_("Revealed at"),
         required=False,
         help_text=_("Empty: when you reveal it."),
@@ -76,7 +76,7 @@ class FreezeForm(ActForm):
 
 def _freeze(*, phase: Phase, by: User, **instants: Any) -> Phase:
     if instants:
-        return phase_acts.freeze_board(phase=phase, by=by, **instants)
+        return phase_acts.set_board_freeze(phase=phase, by=by, **instants)
     frozen = phase_acts.freeze_board_now(phase=phase, by=by)
     save_frozen_boards(frozen)
     return frozen
@@ -87,7 +87,7 @@ class EndConfirmationForm(ActForm):
     them.
     """
 
-    reason = forms.CharField(max_length=confirming.MAX_REASON_CHARACTERS)
+    reason = forms.CharField(max_length=confirming.MAX_END_REASON_CHARACTERS)
 
 
 class ExtraTriesForm(ActForm):
@@ -105,7 +105,8 @@ class ExtraTriesForm(ActForm):
         initial=1,
     )
     reason = forms.CharField(
-        label=_("Reason, which the team reads"), max_length=run_acts.MAX_REASON
+        label=_("Reason, which the team reads"),
+        max_length=run_acts.MAX_REASON_CHARACTERS,
     )
     api = {
         "team": "The slug of a team that takes part.",
@@ -137,7 +138,7 @@ def _take_tries_back(*, given: ExtraTries, by: User) -> ExtraTries:
     """Withdraw a team's extra tries, and delete the notifications about these tries."""
     with transaction.atomic():
         withdraw_messages([f"tries-{given.pk}"])
-        run_acts.take_extra_tries_back(given=given, by=by)
+        run_acts.withdraw_extra_tries(given=given, by=by)
     return given
 
 
@@ -146,7 +147,7 @@ class ErratumForm(ActForm):
     can publish another erratum.
     """
 
-    text = long_text(
+    text = build_long_text_field(
         _("What was wrong, and what holds now"),
         MAX_ERRATUM,
         6,
@@ -161,7 +162,7 @@ class OutsideForm(ActForm):
 
     name = forms.CharField(
         label=_("Measure"),
-        max_length=manual_scores.MAX_NAME_CHARACTERS,
+        max_length=manual_scores.MAX_MEASURE_NAME_CHARACTERS,
         help_text=_("One of the same name takes its place."),
     )
     better = forms.ChoiceField(
@@ -178,7 +179,7 @@ class OutsideForm(ActForm):
     )
     values = forms.CharField(
         label=_("Values"),
-        max_length=manual_scores.MAX_VALUES_CHARACTERS,
+        max_length=manual_scores.MAX_MANUAL_VALUES_CHARACTERS,
         required=False,
         strip=False,
         widget=forms.Textarea(attrs={"rows": 8}),
@@ -204,64 +205,64 @@ class OutsideForm(ActForm):
         return cleaned
 
 
-MOVE = with_rehearsal(
+MOVE_PHASE = build_rehearsed_action(
     phase_acts.move_phase,
     "Move when a phase opens and closes; for organisers.",
     _("%(task)s, %(phase)s: the times are changed."),
     form=TimesForm,
     subject="phase",
 )
-OPEN = with_rehearsal(
+OPEN_PHASE_NOW = build_rehearsed_action(
     phase_acts.open_now,
     "Accept runs from now on; for organisers.",
     _("%(task)s, %(phase)s, is open now."),
     subject="phase",
 )
-CLOSE = with_rehearsal(
+CLOSE_PHASE_NOW = build_rehearsed_action(
     phase_acts.close_now,
     "Accept no more runs from now on; for organisers.",
     _("%(task)s, %(phase)s, is closed now."),
     subject="phase",
 )
-SHOW_BOARD = with_rehearsal(
+CHANGE_BOARD_AUDIENCE = build_rehearsed_action(
     phase_acts.change_board,
     "Say who sees a phase's board, and from when somebody else; for organisers.",
     lambda phase, _filled: (
         _("Who sees the board of %(task)s, %(phase)s: %(who)s."),
-        {"who": phase_acts.describe_board(phase)},
+        {"who": phase_acts.describe_board_audience(phase)},
     ),
     form=BoardForm,
     subject="phase",
 )
-REVEAL = with_rehearsal(
+REVEAL_BOARD_NOW = build_rehearsed_action(
     phase_acts.reveal_now,
     "Show a phase's board to everybody from now on; for organisers.",
     _("Everybody sees the board of %(task)s, %(phase)s, now."),
     subject="phase",
 )
-FREEZE = with_rehearsal(
+FREEZE_BOARD = build_rehearsed_action(
     _freeze,
     "Freeze a phase's board for others, at the instants given or now; for organisers.",
     lambda phase, _filled: (
         _("When the board of %(task)s, %(phase)s, is frozen: %(when)s."),
-        {"when": phase_acts.describe_freeze(phase)},
+        {"when": phase_acts.describe_board_freeze(phase)},
     ),
     form=FreezeForm,
     subject="phase",
 )
-FREEZE_NOW = by_organisers(
+FREEZE_BOARD_NOW = build_organiser_action(
     _freeze,
-    FREEZE.summary,
+    FREEZE_BOARD.summary,
     _("The board of %(task)s, %(phase)s, is frozen."),
     subject="phase",
 )
-UNFREEZE = with_rehearsal(
+UNFREEZE_BOARD = build_rehearsed_action(
     phase_acts.reveal_frozen,
     "Reveal a frozen board as it stands now; for organisers.",
     _("The board of %(task)s, %(phase)s, is revealed."),
     subject="phase",
 )
-END_CONFIRMATION = by_organisers(
+END_RESULT_CONFIRMATION = build_organiser_action(
     confirming.end_confirmation,
     "Call the results of a phase official, whatever teams have said; for organisers.",
     _("The results of %(task)s, %(phase)s, are official."),
@@ -269,33 +270,33 @@ END_CONFIRMATION = by_organisers(
     refused=_("The reason: %(fault)s"),
     subject="phase",
 )
-REOPEN_CONFIRMATION = by_organisers(
+REOPEN_RESULT_CONFIRMATION = build_organiser_action(
     confirming.reopen_confirmation,
     "Let teams confirm their results again; for organisers.",
     _("The results of %(task)s, %(phase)s, wait for their teams again."),
     subject="phase",
 )
-GIVE_TRIES = with_rehearsal(
+GRANT_EXTRA_TRIES = build_rehearsed_action(
     run_acts.give_tries,
     "Give one team more tries in a phase; for organisers.",
     _("%(team)s has %(tries)s more in %(phase)s."),
     form=ExtraTriesForm,
     subject="phase",
 )
-TAKE_TRIES_BACK = with_rehearsal(
+WITHDRAW_EXTRA_TRIES = build_rehearsed_action(
     _take_tries_back,
     "Take tries back that a team was given; runs that were sent with them stay; for organisers.",
     _("The extra tries of %(team)s are taken back."),
     subject="given",
 )
-PUBLISH_ERRATUM = by_organisers(
+PUBLISH_ERRATUM = build_organiser_action(
     publish_erratum,
     "Publish an erratum, which stands on the board and on every board kept before; for organisers.",
     _("The erratum is on the board of %(task)s, %(phase)s."),
     form=ErratumForm,
     subject="phase",
 )
-ENTER_MEASURE = by_organisers(
+SAVE_MANUAL_MEASURE = build_organiser_action(
     manual_scores.save_manual_measure,
     "Enter what was measured elsewhere, in the place of a measure of the same name; for organisers.",
     lambda measure, _filled: (

@@ -5,7 +5,12 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, by_helpers, by_readers, long_text
+from citeboard.acts.declared import (
+    ActForm,
+    build_helper_action,
+    build_long_text_field,
+    build_reader_action,
+)
 from tasks import models
 from tasks.seasons import announcements as news
 
@@ -15,7 +20,7 @@ class QuestionForm(ActForm):
 
     text = forms.CharField(
         label=_("Your question"),
-        max_length=news.MAX_TEXT,
+        max_length=news.MAX_MESSAGE_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text=_(
             "Organisers read it, with your name. If they answer in public, everybody reads question "
@@ -24,21 +29,21 @@ class QuestionForm(ActForm):
     )
 
 
-PUBLIC, PRIVATE = "public", "private"
+PUBLIC_ANSWER_OPTION, PRIVATE_ANSWER_OPTION = "public", "private"
 
 
 class AnswerForm(ActForm):
     """The answer to a question, and the audience of the question and the answer."""
 
-    answer = long_text(_("Answer"), news.MAX_TEXT, 8)
+    answer = build_long_text_field(_("Answer"), news.MAX_MESSAGE_CHARACTERS, 8)
     how = forms.ChoiceField(
         label=_("Who reads it"),
         choices=[
             (
-                PUBLIC,
+                PUBLIC_ANSWER_OPTION,
                 _("everybody, with the question and without the name of who asked"),
             ),
-            (PRIVATE, _("who asked, alone")),
+            (PRIVATE_ANSWER_OPTION, _("who asked, alone")),
         ],
     )
     api = {"answer": "Markdown."}
@@ -50,23 +55,29 @@ class AnswerForm(ActForm):
         self, data: Any = None, files: Any = None, *, of: models.Question
     ) -> None:
         super().__init__(data, of=of)
-        self.initial["how"] = PRIVATE if of.answered_at and not of.is_public else PUBLIC
+        self.initial["how"] = (
+            PRIVATE_ANSWER_OPTION
+            if of.answered_at and not of.is_public
+            else PUBLIC_ANSWER_OPTION
+        )
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean()
-        cleaned["is_public"] = cleaned.pop("how", PUBLIC) == PUBLIC
+        cleaned["is_public"] = (
+            cleaned.pop("how", PUBLIC_ANSWER_OPTION) == PUBLIC_ANSWER_OPTION
+        )
         return cleaned
 
 
-ASK = by_readers(
+ASK_ORGANISERS = build_reader_action(
     news.ask,
     "Ask the organisers of a season.",
     _("The organisers have your question. You get a message when they answer."),
     form=QuestionForm,
     subject="season",
 )
-ANSWER = by_helpers(
-    lambda question, answer, is_public, by: news.answer(
+ANSWER_QUESTION = build_helper_action(
+    lambda question, answer, is_public, by: news.answer_question(
         question=question, text=answer, is_public=is_public, by=by
     ),
     "Answer a question; for organisers.",

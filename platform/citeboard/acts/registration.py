@@ -11,36 +11,43 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext_lazy as _
 
 from citeboard.acts.declared import (
-    Act,
     ActForm,
-    MomentField,
-    by_helpers,
-    by_readers,
-    with_rehearsal,
+    DateTimeTextField,
+    UserAction,
+    build_helper_action,
+    build_reader_action,
+    build_rehearsed_action,
 )
-from citeboard.teams.access import team_for_member
+from citeboard.teams.access import own_team_or_404
 from citeboard.teams.models import User
 from tasks import models
 from tasks.registration import entries
-from tasks.seasons.access import season_for, teams_to_ask
+from tasks.seasons.access import (
+    get_visible_season_or_404,
+    list_teams_user_may_ask_to_join,
+)
 
 
 class EnterForm(ActForm):
     """A team's request to take part in a season."""
 
     team = forms.CharField()
-    message = forms.CharField(required=False, max_length=entries.MAX_MESSAGE)
+    message = forms.CharField(
+        required=False, max_length=entries.MAX_ENTRY_MESSAGE_CHARACTERS
+    )
     api = {
         "team": "The slug of a team of yours.",
         "message": "For the organisers who decide on the entry.",
     }
 
 
-def entry_of_own(user: object, season: str, team: str) -> models.Registration:
+def own_registration_or_404(
+    user: object, season: str, team: str
+) -> models.Registration:
     entries_of_season = models.Registration.objects.filter(
-        season=season_for(user, season)
+        season=get_visible_season_or_404(user, season)
     )
-    return get_object_or_404(entries_of_season, team=team_for_member(user, team))
+    return get_object_or_404(entries_of_season, team=own_team_or_404(user, team))
 
 
 class DecisionForm(ActForm):
@@ -57,9 +64,11 @@ def _decide(
     # The rolled-back rehearsal has changed attributes of the instance `registration`.
     registration.refresh_from_db()
     if decision == "approve":
-        entries.approve_team(registration=registration, by=by)
+        entries.approve_team_entry(registration=registration, by=by)
     else:
-        entries.refuse_team(registration=registration, by=by, reason=reason.strip())
+        entries.refuse_team_entry(
+            registration=registration, by=by, reason=reason.strip()
+        )
     registration.refresh_from_db()
     return registration
 
@@ -68,16 +77,21 @@ class AskToJoinForm(ActForm):
     """The team to join."""
 
     team = forms.CharField()
-    message = forms.CharField(required=False, max_length=entries.MAX_REQUEST)
+    message = forms.CharField(
+        required=False, max_length=entries.MAX_JOIN_REQUEST_CHARACTERS
+    )
     api = {"team": "The slug of a team of the season."}
 
 
 def _ask_to_join(
     *, season: models.Season, team: str, message: str, by: User
 ) -> models.JoinRequest:
-    asked = get_object_or_404(teams_to_ask(by, season), slug=team)
+    asked = get_object_or_404(list_teams_user_may_ask_to_join(by, season), slug=team)
     return entries.ask_to_join(
-        season=season, team=asked, user=by, message=message[: entries.MAX_REQUEST]
+        season=season,
+        team=asked,
+        user=by,
+        message=message[: entries.MAX_JOIN_REQUEST_CHARACTERS],
     )
 
 
@@ -86,7 +100,7 @@ class EntryForm(ActForm):
 
     begins_with = {"registration": "registration"}
     registration = forms.ChoiceField(
-        label=_("How teams enter"), choices=models.Season.Entry.choices
+        label=_("How teams enter"), choices=models.Season.EntryPolicy.choices
     )
 
     def clean(self) -> dict[str, Any]:
@@ -112,7 +126,7 @@ class TeamRulesForm(ActForm):
         min_value=1,
         max_value=10_000,
     )
-    members_until = MomentField(
+    members_until = DateTimeTextField(
         label=_("Members may change until"),
         required=False,
         help_text=_(
@@ -126,12 +140,12 @@ def _limit_teams(
 ) -> models.Season:
     with transaction.atomic():
         entries.change_entry_list(season=season, addresses=entry_list, by=by)
-        return entries.limit_teams(season=season, by=by, **limits)
+        return entries.change_team_limits(season=season, by=by, **limits)
 
 
-ENTER = by_readers(
+REGISTER_TEAM = build_reader_action(
     lambda season, team, message, by: entries.register_team(
-        season=season, team=team_for_member(by, team), by=by, message=message
+        season=season, team=own_team_or_404(by, team), by=by, message=message
     ),
     "Take part in a season with a team; once more changes nothing.",
     lambda entry, _filled: (
@@ -142,14 +156,14 @@ ENTER = by_readers(
     form=EnterForm,
     subject="season",
 )
-TAKE_BACK_ENTRY = Act(
+WITHDRAW_REGISTRATION = UserAction(
     entries.take_back_entry,
     "Leave a season in which the team has sent no run.",
     _("%(team)s does not take part in %(season)s any more."),
-    role=entry_of_own,
+    role=own_registration_or_404,
     subject="registration",
 )
-DECIDE = by_helpers(
+DECIDE_ON_REGISTRATION = build_helper_action(
     _decide,
     "Let a team take part, or not; for organisers.",
     lambda entry, _filled: (
@@ -164,14 +178,14 @@ DECIDE = by_helpers(
     subject="registration",
     row="entry",
 )
-ASK_TO_JOIN = by_readers(
+ASK_TO_JOIN_TEAM = build_reader_action(
     _ask_to_join,
     "Ask a team of the season to be taken in.",
     _("You have asked to join %(team)s; its members are told."),
     form=AskToJoinForm,
     subject="season",
 )
-CHANGE_ENTRY = with_rehearsal(
+CHANGE_REGISTRATION_SETTING = build_rehearsed_action(
     entries.change_entry,
     "Say how teams enter; for organisers.",
     lambda season, _filled: (
@@ -182,7 +196,7 @@ CHANGE_ENTRY = with_rehearsal(
     refused=_("There is no such way of entering a season."),
     subject="season",
 )
-LIMIT_TEAMS = with_rehearsal(
+CHANGE_TEAM_LIMITS = build_rehearsed_action(
     _limit_teams,
     "Say who may enter by list, how large teams are and until when members change; for organisers.",
     _("The rules for teams are saved."),

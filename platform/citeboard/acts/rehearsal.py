@@ -15,23 +15,23 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from citeboard.acts.declared import Act
+from citeboard.acts.declared import UserAction
 from citeboard.acts.effects import (
-    Effects,
-    effects_of_new_season,
-    effects_on,
-    last_number,
+    ActionEffects,
+    find_highest_primary_key,
+    find_new_season_effects,
+    simulate_action_effects,
 )
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.ops.undoing import record_sent_messages
 from citeboard.teams.models import User
-from tasks.delivery.webhooks.services import hold_messages
+from tasks.delivery.webhooks.services import delay_messages_until_undo_ends
 from tasks.gold.early import ConfirmedDisclosure, EmbargoBreach, confirm_disclosure
 from tasks.models import Notification, Season
-from tasks.seasons.file.load import LoadResult
-from tasks.seasons.file.plan import LoadConflicts
+from tasks.seasons.file.load import SeasonLoadResult
+from tasks.seasons.file.plan import UndecidedLoadConflicts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +42,7 @@ class Rehearsal:
     """
 
     name: str = ""
-    effects: Effects = field(default_factory=Effects)
+    effects: ActionEffects = field(default_factory=ActionEffects)
     early: EmbargoBreach | None = None
     is_final: bool = False
     is_of_new_season: bool = False
@@ -50,7 +50,7 @@ class Rehearsal:
 
     @property
     def asks(self) -> bool:
-        return self.asks_for_name or self.effects.concern_others
+        return self.asks_for_name or self.effects.affects_other_people
 
     @property
     def asks_for_name(self) -> bool:
@@ -82,7 +82,7 @@ class Rehearsal:
         return [early.as_dict() for early in self.early.told] if self.early else []
 
 
-class NeedsConfirmation(Refused):
+class NeedsConfirmation(ActionRefused):
     """The action did not run, because the user must confirm the action first."""
 
     def __init__(self, rehearsal: Rehearsal) -> None:
@@ -107,7 +107,7 @@ class ActionConfirmation:
         default_factory=lambda: ConfirmedDisclosure("", "")
     )
 
-    def goes_on(self, rehearsal: Rehearsal) -> bool:
+    def is_sufficient_for(self, rehearsal: Rehearsal) -> bool:
         if rehearsal.asks_for_name and (
             self.typed.task != rehearsal.name or not self.typed.reason
         ):
@@ -117,8 +117,12 @@ class ActionConfirmation:
         )
 
 
-def perform(
-    act: Act, thing: Any, by: User, filled: Mapping[str, Any], said: ActionConfirmation
+def perform_confirmed_action(
+    act: UserAction,
+    thing: Any,
+    by: User,
+    filled: Mapping[str, Any],
+    said: ActionConfirmation,
 ) -> Any:
     """Run the action if it needs no confirmation or if the organiser confirmed it.
 
@@ -128,29 +132,31 @@ def perform(
         return act(thing, by, **filled)
     do = partial(act, thing, by, **act.ready(thing, filled, by))
     if not act.makes_season:
-        return done(
-            season_of(thing),
+        return perform_confirmed_callable(
+            find_season_of_object(thing),
             by,
             do,
             said,
             is_final=act.is_final,
             asks=not act.skips_confirmation(thing),
         )
-    if not said.goes_on(rehearsal := _new_season_effects(do)):
+    if not said.is_sufficient_for(rehearsal := _rehearse_new_season(do)):
         raise NeedsConfirmation(rehearsal)
     return do()
 
 
-def rehearsed(act: Act, thing: Any, by: User, filled: Mapping[str, Any]) -> Rehearsal:
+def rehearse_user_action(
+    act: UserAction, thing: Any, by: User, filled: Mapping[str, Any]
+) -> Rehearsal:
     do = partial(act, thing, by, **act.ready(thing, filled, by))
     return (
-        _new_season_effects(do)
+        _rehearse_new_season(do)
         if act.makes_season
-        else rehearse(season_of(thing), do, is_final=act.is_final)
+        else simulate_action(find_season_of_object(thing), do, is_final=act.is_final)
     )
 
 
-def done(
+def perform_confirmed_callable(
     season: Season,
     by: User,
     do: Callable[[], Any],
@@ -159,26 +165,28 @@ def done(
     is_final: bool = False,
     asks: bool = True,
 ) -> Any:
-    rehearsal = rehearse(season, do, is_final=is_final) if asks else Rehearsal()
-    if not said.goes_on(rehearsal):
+    rehearsal = simulate_action(season, do, is_final=is_final) if asks else Rehearsal()
+    if not said.is_sufficient_for(rehearsal):
         # API clients get a separate error message about the breach of an embargo.
         raise (
             rehearsal.early
             if rehearsal.early and said.shown is None
             else NeedsConfirmation(rehearsal)
         )
-    last = last_number(AuditEntry)
-    with hold_messages() as events:
+    last = find_highest_primary_key(AuditEntry)
+    with delay_messages_until_undo_ends() as events:
         made = do()
     confirmed = rehearsal.effects.scores.confirmed
     if confirmed and not rehearsal.early:
         facts = {"what": "; ".join(confirmed), "reason": said.typed.reason}
-        audit.record("went-on", actor=by, subject=season, place=season, facts=facts)
+        audit.record_action(
+            "went-on", actor=by, subject=season, place=season, facts=facts
+        )
     record_sent_messages(season, last, events)
     return made
 
 
-def season_of(thing: Any) -> Season:
+def find_season_of_object(thing: Any) -> Season:
     while not isinstance(thing, Season):
         thing = next(
             getattr(thing, name)
@@ -188,7 +196,7 @@ def season_of(thing: Any) -> Season:
     return thing
 
 
-def rehearse(
+def simulate_action(
     season: Season, do: Callable[[], Any], *, is_final: bool = False
 ) -> Rehearsal:
     """Return the effects of an action without changing the database. Raises every error
@@ -197,41 +205,41 @@ def rehearse(
     try:
         # The confirmation is empty, because effects must not depend on a confirmation.
         with confirm_disclosure("", ""):
-            effects = effects_on(season, do)
+            effects = simulate_action_effects(season, do)
         return Rehearsal(name=season.title, effects=effects, is_final=is_final)
     except EmbargoBreach as early:
         with confirm_disclosure(early.task, "-"):
-            effects = effects_on(season, do)
+            effects = simulate_action_effects(season, do)
         return Rehearsal(
             name=early.task, effects=effects, early=early, is_final=is_final
         )
 
 
-def rehearsed_load(
-    season: Season | None, load: Callable[[], LoadResult]
+def rehearse_season_load(
+    season: Season | None, load: Callable[[], SeasonLoadResult]
 ) -> Rehearsal | None:
     """Return the effects of loading a season file without changing the database.
 
     Returns None if the organiser must first resolve conflicts between the file and the
     season.
     """
-    with suppress(LoadConflicts):
+    with suppress(UndecidedLoadConflicts):
         return (
-            rehearse(season, load)
+            simulate_action(season, load)
             if season
-            else _new_season_effects(lambda: load().season)
+            else _rehearse_new_season(lambda: load().season)
         )
     return None
 
 
-def _new_season_effects(do: Callable[[], Season]) -> Rehearsal:
+def _rehearse_new_season(do: Callable[[], Season]) -> Rehearsal:
     """Return the effects of creating a season without changing the database."""
     with transaction.atomic():
-        last = last_number(Notification)
+        last = find_highest_primary_key(Notification)
         made = do()
         rehearsal = Rehearsal(
             name=made.title,
-            effects=effects_of_new_season(made, last),
+            effects=find_new_season_effects(made, last),
             is_of_new_season=True,
         )
         transaction.set_rollback(True)

@@ -3,7 +3,7 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, long_text
+from citeboard.acts.declared import ActForm, build_long_text_field
 from tasks.seasons import announcements as news
 
 
@@ -13,12 +13,12 @@ class ReportForm(ActForm):
     address = forms.CharField(
         label=_("Page that it is about"),
         required=False,
-        max_length=news.MAX_ADDRESS,
+        max_length=news.MAX_REPORTED_ADDRESS_CHARACTERS,
         help_text=_("Its address."),
     )
-    text = long_text(
+    text = build_long_text_field(
         _("What is wrong"),
-        news.MAX_TEXT,
+        news.MAX_MESSAGE_CHARACTERS,
         6,
         help_text=_("The site's staff read it, with your name and address."),
     )

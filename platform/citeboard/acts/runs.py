@@ -9,83 +9,84 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import Act, ActForm, Lookup
-from citeboard.teams.access import first_or_404, team_for_lead, teams_of
+from citeboard.acts.declared import ActForm, SubjectLookup, UserAction
+from citeboard.teams.access import find_teams_of_user, first_or_404, led_team_or_error
 from citeboard.teams.models import User
 from scoring.results.runs import confirming
-from scoring.results.runs.team_view import hides_outcome
+from scoring.results.runs.team_view import is_outcome_hidden_from
 from tasks.models import Phase, Season, Submission
-from tasks.seasons.access import may_organise
+from tasks.seasons.access import can_organise_season
 from tasks.submissions import run_acts, seeds
-from tasks.submissions.run_card import MAX_SYSTEM_CHARACTERS
+from tasks.submissions.run_card import MAX_SYSTEM_NAME_CHARACTERS
 
 
-def visible_runs(user: object) -> QuerySet[Submission]:
+def find_visible_runs(user: object) -> QuerySet[Submission]:
     """Return the runs that the user may see.
 
     Users may see the runs of their teams, and the runs of seasons that they help to
     organise.
     """
-    organised = Season.objects.helped_by(user).order_by().values("pk")
+    organised = Season.objects.helped_by_user(user).order_by().values("pk")
     runs = Submission.objects.filter(
-        Q(team__in=teams_of(user).values("pk")) | Q(phase__task__season__in=organised)
+        Q(team__in=find_teams_of_user(user).values("pk"))
+        | Q(phase__task__season__in=organised)
     )
     return runs.select_related("team", "phase__task__season", "submitted_by")
 
 
-def visible_as_tallied(user: object) -> Q:
+def filter_runs_of_own_teams_or_seasons(user: object) -> Q:
     phases = Phase.objects.filter(
-        task__season__in=Season.objects.helped_by(user).order_by().values("pk")
+        task__season__in=Season.objects.helped_by_user(user).order_by().values("pk")
     )
-    return Q(team__in=teams_of(user).values("pk")) | Q(
+    return Q(team__in=find_teams_of_user(user).values("pk")) | Q(
         phase__in=phases.order_by().values("pk")
     )
 
 
-def visible_run(user: object, pk: int) -> Submission:
+def visible_run_or_404(user: object, pk: int) -> Submission:
     return first_or_404(
-        visible_runs(user).filter(pk=pk),
+        find_visible_runs(user).filter(pk=pk),
         gettext("There is no run of yours at this address."),
     )
 
 
-def run_of_own_team(user: object, pk: int) -> Submission:
+def own_team_run_or_404(user: object, pk: int) -> Submission:
     """Return a run of the user's team by primary key.
 
     Raises Http404 if the user may not see the run. Raises PermissionDenied if the user
     is not in the run's team.
     """
-    run = visible_run(user, pk)
-    if run.team not in teams_of(user):
+    run = visible_run_or_404(user, pk)
+    if run.team not in find_teams_of_user(user):
         raise PermissionDenied("This is for the run's own team.")
     return run
 
 
-def run_to_change(user: object, pk: int) -> Submission:
+def changeable_run_or_404(user: object, pk: int) -> Submission:
     """Return a run that the user may change, by primary key.
 
     Raises Http404 if the user may not see the run. Raises PermissionDenied if the user
     is neither an organiser nor in the run's team.
     """
-    run = visible_run(user, pk)
-    if run.team not in teams_of(user):
-        _require_organising(run, user)
+    run = visible_run_or_404(user, pk)
+    if run.team not in find_teams_of_user(user):
+        _require_organiser_of_run(run, user)
     return run
 
 
-def run_of_lead(user: object, pk: int) -> Submission:
+def run_of_lead_or_404(user: object, pk: int) -> Submission:
     """Return a run of the team that the user leads, by primary key.
 
     Raises Http404 for users outside the team. Raises PermissionDenied for members who
     do not lead the team.
     """
-    run = visible_run(user, pk)
-    team_for_lead(user, run.team.slug if run.team else "")
+    run = visible_run_or_404(user, pk)
+    led_team_or_error(user, run.team.slug if run.team else "")
     return run
 
 
-def _require_organising(run: Submission, user: object) -> None:
-    if run.team is None or not may_organise(user, run.phase.task.season):
+def _require_organiser_of_run(run: Submission, user: object) -> None:
+    if run.team is None or not can_organise_season(user, run.phase.task.season):
         raise PermissionDenied(
             "A run is changed by its own team, and with a reason by organisers."
         )
@@ -116,7 +117,7 @@ class SeedForm(ReasonForm):
     seed.
     """
 
-    seeds_of = forms.CharField(required=False, max_length=MAX_SYSTEM_CHARACTERS)
+    seeds_of = forms.CharField(required=False, max_length=MAX_SYSTEM_NAME_CHARACTERS)
     api = {
         **ReasonForm.api,
         "seeds_of": "The same name for each run of the system; empty: the run stands for itself.",
@@ -124,14 +125,14 @@ class SeedForm(ReasonForm):
 
 
 @dataclass(frozen=True)
-class ChangeOfRun(Act):
+class RunChangeAction(UserAction):
     """An action that the run's team or the season's organisers perform on a run.
 
     Organisers must give a reason for the action, which the team can read.
     """
 
     _: KW_ONLY
-    role: Lookup = visible_run
+    role: SubjectLookup = visible_run_or_404
     subject: str = "submission"
     form: type[ActForm] | None = ReasonForm
     is_for_organisers: bool = False
@@ -148,111 +149,112 @@ class ChangeOfRun(Act):
     ) -> Any:
         reason, service = reason.strip(), self.service
         if as_organiser is None:
-            organises = bool(reason) and may_organise(by, run.phase.task.season)
+            organises = bool(reason) and can_organise_season(by, run.phase.task.season)
             as_organiser = (
-                self.is_for_organisers or organises or run.team not in teams_of(by)
+                self.is_for_organisers
+                or organises
+                or run.team not in find_teams_of_user(by)
             )
         if as_organiser:
-            _require_organising(run, by)
+            _require_organiser_of_run(run, by)
             if not reason:
                 raise ValidationError(
                     {"reason": gettext("Say why: the team reads it.")}
                 )
-        if service in (run_acts.cancel_run, run_acts.withdraw_run) and hides_outcome(
-            run, by
-        ):
+        if service in (
+            run_acts.cancel_run,
+            run_acts.withdraw_run,
+        ) and is_outcome_hidden_from(run, by):
             service = run_acts.cancel_or_withdraw_run
         # The service accepts a change with a reason even after the end of a phase.
         # Only organisers may give a reason to change runs after the end of a phase.
         return service(run, by, reason if as_organiser else "", **filled)
 
 
-by_organisers = partial(
-    ChangeOfRun, form=ExclusionForm, is_for_organisers=True, is_rehearsed=True
+build_organiser_run_change = partial(
+    RunChangeAction, form=ExclusionForm, is_for_organisers=True, is_rehearsed=True
 )
 
 
-def _run_status_sentence(
-    run: Submission, _filled: object
-) -> tuple[str, dict[str, str]]:
+def _run_status_message(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
     return gettext("The run is %(status)s."), {"status": run.get_status_display()}
 
 
-def _seed_sentence(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
+def _seed_group_message(run: Submission, _filled: object) -> tuple[str, dict[str, str]]:
     if run.seeds_of:
         message = gettext("The run is a seed of %(system)s now.")
         return message, {"system": run.seeds_of}
     return gettext("The run stands for itself now."), {}
 
 
-#: Each key of CHANGES is the last part of the URL of an action on a run.
-CHANGES = {
-    "cancel": ChangeOfRun(
+#: Each key of RUN_CHANGE_ACTIONS is the last part of the URL of an action on a run.
+RUN_CHANGE_ACTIONS = {
+    "cancel": RunChangeAction(
         run_acts.cancel_run,
         "Cancel a run that is not scored yet; it no longer counts.",
-        _run_status_sentence,
+        _run_status_message,
     ),
-    "withdraw": ChangeOfRun(
+    "withdraw": RunChangeAction(
         run_acts.withdraw_run,
         "Withdraw a scored run from the board; it still counts.",
-        _run_status_sentence,
+        _run_status_message,
     ),
-    "select": ChangeOfRun(
+    "select": RunChangeAction(
         run_acts.select_run,
         "Let a run count for its team, where the phase leaves it the choice.",
         _("Run %(number)s counts for %(team)s now."),
     ),
-    "priority": ChangeOfRun(
+    "priority": RunChangeAction(
         lambda run, by, reason, priority: run_acts.set_priority(
             run, by, reason, place=priority
         ),
         "Move a run to another place among its team's, where the first ones by priority count.",
         _("Run %(number)s of %(team)s has priority %(priority)s now."),
-        role=run_to_change,
+        role=changeable_run_or_404,
         form=PriorityForm,
     ),
-    "seed": ChangeOfRun(
-        lambda run, by, reason, seeds_of: seeds.declare_seed(
+    "seed": RunChangeAction(
+        lambda run, by, reason, seeds_of: seeds.declare_run_as_seed(
             run, by, reason, seeds_of=seeds_of
         ),
         "Declare a run a seed of a system, whose mean the board ranks, or a run on its own again.",
-        _seed_sentence,
-        role=run_to_change,
+        _seed_group_message,
+        role=changeable_run_or_404,
         form=SeedForm,
     ),
-    "accept": by_organisers(
+    "accept": build_organiser_run_change(
         run_acts.accept_late_run,
         "Let a late run count as if it had come in time; for organisers.",
         _("Run %(number)s of %(team)s is accepted as if it had come in time."),
     ),
-    "disqualify": by_organisers(
-        run_acts.disqualify,
+    "disqualify": build_organiser_run_change(
+        run_acts.disqualify_run,
         "Keep a run off every board and comparison; for organisers.",
         _("Run %(number)s of %(team)s is disqualified."),
     ),
-    "hide": by_organisers(
-        run_acts.hide,
+    "hide": build_organiser_run_change(
+        run_acts.hide_from_boards,
         "Keep a run off every board; for organisers.",
         _("Run %(number)s of %(team)s is on no board now."),
     ),
-    "reinstate": by_organisers(
-        run_acts.reinstate,
+    "reinstate": build_organiser_run_change(
+        run_acts.reinstate_excluded_run,
         "Let a run that was disqualified or hidden stand on the board again; for organisers.",
         _("Run %(number)s of %(team)s may be on the board again."),
     ),
 }
-DESCRIBE = Act(
+DESCRIBE_RUN = UserAction(
     run_acts.describe_run,
     "Change the description, the links and the card of a run; for its team.",
     _("The details of the run are saved."),
-    role=run_of_own_team,
+    role=own_team_run_or_404,
     subject="submission",
 )
-DELETE_FILE = Act(
+DELETE_RUN_FILE = UserAction(
     run_acts.delete_run_file,
     "Delete the file of a withdrawn run; its digest and its numbers stay; for its team.",
     _("The file is deleted. Its digest and its numbers stay."),
-    role=run_of_own_team,
+    role=own_team_run_or_404,
     subject="submission",
 )
 
@@ -272,7 +274,7 @@ class ContestForm(ConfirmForm):
     """A team's objection to the results of a phase, with the reason."""
 
     message = forms.CharField(
-        required=False, max_length=confirming.MAX_MESSAGE_CHARACTERS
+        required=False, max_length=confirming.MAX_CONTEST_MESSAGE_CHARACTERS
     )
     api = {
         **ConfirmForm.api,
@@ -284,20 +286,20 @@ class ContestForm(ConfirmForm):
     }
 
 
-CONFIRM = Act(
+CONFIRM_RESULT = UserAction(
     confirming.confirm_result,
     "Confirm the result of a run that counts; for the lead of its team, once the phase has closed.",
     _("The result of run %(number)s is confirmed."),
-    role=run_of_lead,
+    role=run_of_lead_or_404,
     form=ConfirmForm,
     refused="%(faults)s",
     subject="submission",
 )
-CONTEST = Act(
+CONTEST_RESULT = UserAction(
     confirming.contest_result,
     "Contest the result of a run that counts; for the lead of its team, once the phase has closed.",
     _("The result of run %(number)s is contested; the organisers read why."),
-    role=run_of_lead,
+    role=run_of_lead_or_404,
     form=ContestForm,
     refused="%(faults)s",
     subject="submission",

@@ -7,21 +7,21 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, by_organisers
+from citeboard.acts.declared import ActForm, build_organiser_action
 from citeboard.teams.models import User
 from scoring.human import outcome
 from scoring.human.sheets import (
-    MAX_INSTANCES,
-    MAX_SYSTEMS,
-    check_sheet_size,
-    runs_on_board,
+    MAX_INSTANCES_PER_SHEET,
+    MAX_SYSTEMS_PER_SHEET,
+    list_runs_with_files_on_board,
+    validate_sheet_size,
 )
 from scoring.human.states import reopen_sheet
 from scoring.models import BackgroundJob, Sheet
-from scoring.worker.background import Kind, queue_background_job
+from scoring.worker.background import BackgroundJobKind, queue_background_job
 from tasks.models import Gold, Phase, Submission
 
-INSTANCES_AT_FIRST = 20
+DEFAULT_SHEET_INSTANCES = 20
 
 
 class DrawnForm(ActForm):
@@ -32,7 +32,7 @@ class DrawnForm(ActForm):
     instances = forms.IntegerField(
         label=_("Instances"),
         min_value=1,
-        max_value=MAX_INSTANCES,
+        max_value=MAX_INSTANCES_PER_SHEET,
         help_text=_("Drawn by the seed."),
     )
     seed = forms.IntegerField(
@@ -50,25 +50,27 @@ class DrawnForm(ActForm):
     api = {
         "seed": {"required": False, "default": 0},
         "runs": "Runs, their ids with commas between; without any the first ones of the board, at most "
-        f"{MAX_SYSTEMS}.",
+        f"{MAX_SYSTEMS_PER_SHEET}.",
     }
 
     @staticmethod
-    def runs_for(phase: Phase, by: User) -> list[Submission]:
-        return runs_on_board(phase, by)
+    def find_candidate_runs(phase: Phase, by: User) -> list[Submission]:
+        return list_runs_with_files_on_board(phase, by)
 
     def __init__(self, data: Any = None, *, of: Phase, by: User) -> None:
         super().__init__(data, of=of, auto_id=f"id_{of.pk}_%s")
-        self.candidates = self.runs_for(of, by)
+        self.candidates = self.find_candidate_runs(of, by)
         choices = [
             (str(run.pk), f"{run.system}, {run.team or run.get_kind_display()}")
             for run in self.candidates
         ]
         self.fields["runs"].choices = choices  # type: ignore[attr-defined]
-        self.initial["runs"] = [number for number, _words in choices[:MAX_SYSTEMS]]
+        self.initial["runs"] = [
+            number for number, _words in choices[:MAX_SYSTEMS_PER_SHEET]
+        ]
         gold = Gold.objects.current(of)
         self.initial["instances"] = min(
-            INSTANCES_AT_FIRST, gold.instances if gold else INSTANCES_AT_FIRST
+            DEFAULT_SHEET_INSTANCES, gold.instances if gold else DEFAULT_SHEET_INSTANCES
         )
 
     @classmethod
@@ -77,33 +79,33 @@ class DrawnForm(ActForm):
 
         Raises ValidationError for unknown runs.
         """
-        there = {str(run.pk): run.pk for run in cls.runs_for(phase, by)}
+        there = {str(run.pk): run.pk for run in cls.find_candidate_runs(phase, by)}
         if unknown := [number for number in numbers if number not in there]:
             given, known = unknown[0][:40], ", ".join(there) or "none"
             message = f"No run “{given}” {cls.lacks}; there are {known}."
             raise ValidationError({"runs": message})
         if numbers:
             return [there[number] for number in dict.fromkeys(numbers)]
-        return list(there.values())[:MAX_SYSTEMS]
+        return list(there.values())[:MAX_SYSTEMS_PER_SHEET]
 
 
 class SheetForm(DrawnForm):
     """The options of a new sheet for human evaluation."""
 
 
-def _make_sheet(
+def _queue_rating_sheet(
     *, phase: Phase, instances: int, seed: int, runs: Sequence[str], by: User
 ) -> BackgroundJob:
     chosen = SheetForm.chosen(phase, runs, by)
-    check_sheet_size(len(chosen), instances)
+    validate_sheet_size(len(chosen), instances)
     given = {"runs": chosen, "instances": instances, "seed": seed}
     return queue_background_job(
-        Kind.SHEET, phase.task.season, given, by=by, phase=phase
+        BackgroundJobKind.SHEET, phase.task.season, given, by=by, phase=phase
     )
 
 
-MAKE_SHEET = by_organisers(
-    _make_sheet,
+CREATE_RATING_SHEET = build_organiser_action(
+    _queue_rating_sheet,
     "Make a sheet for human evaluation; for organisers.",
     form=SheetForm,
     subject="phase",
@@ -122,18 +124,18 @@ class PublishSheetForm(ActForm):
     }
 
 
-def _publish_ratings(*, sheet: Sheet, unfinished: bool | None, by: User) -> Any:
-    return outcome.publish(sheet=sheet, by=by, is_confirmed=bool(unfinished))
+def _publish_sheet_ratings(*, sheet: Sheet, unfinished: bool | None, by: User) -> Any:
+    return outcome.publish_ratings(sheet=sheet, by=by, is_confirmed=bool(unfinished))
 
 
-PUBLISH_SHEET = by_organisers(
-    _publish_ratings,
+PUBLISH_RATINGS = build_organiser_action(
+    _publish_sheet_ratings,
     "Close a sheet and show its outcome beside the board; for organisers.",
     _("The human evaluation is on the board."),
     form=PublishSheetForm,
     subject="sheet",
 )
-TAKE_SHEET_BACK = by_organisers(
+UNPUBLISH_RATINGS = build_organiser_action(
     outcome.unpublish_ratings,
     "Take a human evaluation off the board and close its sheet; for organisers.",
     _(
@@ -141,7 +143,7 @@ TAKE_SHEET_BACK = by_organisers(
     ),
     subject="sheet",
 )
-REOPEN_SHEET = by_organisers(
+REOPEN_RATING_SHEET = build_organiser_action(
     reopen_sheet,
     "Let the annotators of an unpublished sheet rate again; for organisers.",
     _("The sheet takes ratings again."),

@@ -6,14 +6,23 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext, gettext_lazy as _
 
-from citeboard.acts.declared import Act, ActForm, LinesField, by_leads, by_members
+from citeboard.acts.declared import (
+    ActForm,
+    TextLinesField,
+    UserAction,
+    build_team_lead_action,
+    build_team_member_action,
+)
 from citeboard.core.plain_text import MAX_DESCRIPTION_LENGTH
-from citeboard.ops.merging import accept_merge, drop_proposal, propose_merge
+from citeboard.ops.merging import accept_merge, drop_merge_proposal, propose_merge
 from citeboard.teams import membership
 from citeboard.teams.models import Membership, Team, User
 from tasks.models import JoinRequest, MergeProposal
 from tasks.registration import entries
-from tasks.seasons.access import season_for, teams_to_ask
+from tasks.seasons.access import (
+    get_visible_season_or_404,
+    list_teams_user_may_ask_to_join,
+)
 
 
 class TeamForm(ActForm):
@@ -33,7 +42,7 @@ class TeamDescriptionForm(ActForm):
 
     mirrors = True
     description = forms.CharField(required=False, max_length=MAX_DESCRIPTION_LENGTH)
-    links = LinesField(required=False)
+    links = TextLinesField(required=False)
     api = {"links": "Addresses, one a line; at most five."}
 
 
@@ -44,12 +53,12 @@ class InviteForm(ActForm):
 
 
 def _hand_over(*, member: Membership, by: User) -> Membership:
-    membership.hand_lead_over(team=member.team, to=member.user, by=by)
+    membership.transfer_team_lead(team=member.team, to=member.user, by=by)
     return member
 
 
-def request_of(user: object, asked: int) -> JoinRequest:
-    return get_object_or_404(entries.requests_of(user), pk=asked)
+def join_request_or_404(user: object, asked: int) -> JoinRequest:
+    return get_object_or_404(entries.list_open_join_requests_of_user(user), pk=asked)
 
 
 class AnswerToAskerForm(ActForm):
@@ -59,7 +68,11 @@ class AnswerToAskerForm(ActForm):
 
 
 def _answer_join_request(*, asked: JoinRequest, decision: str, by: User) -> JoinRequest:
-    act = entries.accept_request if decision == "accept" else entries.decline_request
+    act = (
+        entries.accept_join_request
+        if decision == "accept"
+        else entries.decline_join_request
+    )
     act(asked=asked, by=by)
     return asked
 
@@ -78,9 +91,9 @@ class ProposeForm(ActForm):
 def _propose_team_merge(
     *, team: Team, season: str, into: str, by: User
 ) -> MergeProposal:
-    merging = season_for(by, season)
-    other = teams_to_ask(by, merging).filter(slug=into).first()
-    if other is None and not merging.names_teams():
+    merging = get_visible_season_or_404(by, season)
+    other = list_teams_user_may_ask_to_join(by, merging).filter(slug=into).first()
+    if other is None and not merging.shows_team_names():
         number = into.casefold().removeprefix("team").strip()
         approved = merging.registrations.approved().select_related("team")
         other = next(
@@ -90,7 +103,7 @@ def _propose_team_merge(
             message = gettext(
                 "no team of %(season)s goes by “%(number)s”; it is a number, such as Team 17"
             )
-            raise entries.EntryRefused(
+            raise entries.TeamEntryRefused(
                 message % {"season": merging, "number": into[:80]}
             )
     if other is None:
@@ -112,11 +125,11 @@ class AnswerToMergeForm(ActForm):
         return decision
 
 
-def _answer_merge(
+def _answer_merge_proposal(
     *, proposal: MergeProposal, decision: str, by: User
 ) -> tuple[MergeProposal, int]:
     if decision == "drop":
-        drop_proposal(proposal=proposal, by=by)
+        drop_merge_proposal(proposal=proposal, by=by)
         return proposal, 0
     if not proposal.is_asked:
         raise ValidationError(
@@ -125,53 +138,53 @@ def _answer_merge(
     return proposal, accept_merge(proposal=proposal, by=by)
 
 
-FOUND = Act(
+FOUND_TEAM = UserAction(
     lambda founder, name, by: membership.found_team(name=name, founder=by),
     "Found a team, which you lead.",
     role=lambda user: user,
     form=TeamForm,
     subject="founder",
 )
-DESCRIBE_TEAM = by_members(
+DESCRIBE_TEAM = build_team_member_action(
     membership.describe_team,
     "Change what a team of yours says of itself on its public page.",
     _("The team's description is saved."),
     form=TeamDescriptionForm,
     subject="team",
 )
-LEAVE = by_members(
+LEAVE_TEAM = build_team_member_action(
     membership.leave_team,
     "Leave a team; one that took part nowhere goes with its last member.",
     _("You are not in %(team)s any more."),
     subject="team",
     actor="user",
 )
-RENEW_INVITATION = by_leads(
+RENEW_INVITATION_LINK = build_team_lead_action(
     membership.renew_invitation,
     "Make a new invitation link; the one before ends.\n\nFor the team's lead alone.",
     subject="team",
 )
-END_INVITATION = by_leads(
+REVOKE_INVITATION_LINK = build_team_lead_action(
     membership.revoke_invitation,
     "End the invitation link.\n\nFor the team's lead alone.",
     _("The invitation link does not work any more."),
     subject="team",
 )
-INVITE = by_leads(
+INVITE_BY_MAIL = build_team_lead_action(
     membership.invite_by_mail,
     "Invite an address by e-mail; for the team's lead.",
     _("%(address)s will be sent an invitation."),
     form=InviteForm,
     subject="team",
 )
-WITHDRAW_INVITATION = by_leads(
-    membership.withdraw_mailed,
+WITHDRAW_MAILED_INVITATION = build_team_lead_action(
+    membership.withdraw_mailed_invitation,
     "End an invitation by e-mail; for the team's lead.",
     _("The invitation of %(address)s does not work any more."),
     subject="invitation",
     row="invited",
 )
-REMOVE_MEMBER = by_leads(
+REMOVE_TEAM_MEMBER = build_team_lead_action(
     lambda member, by: entries.remove_from_team(
         team=member.team, user=member.user, by=by
     ),
@@ -180,21 +193,21 @@ REMOVE_MEMBER = by_leads(
     _("%(person)s is not in %(team)s any more, and the invitation link has ended."),
     subject="member",
 )
-HAND_OVER = by_leads(
+HAND_OVER_TEAM_LEAD = build_team_lead_action(
     _hand_over,
     "Let another member lead the team; you stay in it.",
     _("%(person)s leads %(team)s now."),
     subject="member",
 )
-TAKE_BACK_REQUEST = Act(
+WITHDRAW_JOIN_REQUEST = UserAction(
     entries.take_back_request,
     "Ask no more to join a team.",
     _("Your request to join %(team)s is withdrawn."),
-    role=request_of,
+    role=join_request_or_404,
     subject="asked",
     actor="",
 )
-ANSWER_REQUEST = by_members(
+ANSWER_JOIN_REQUEST = build_team_member_action(
     _answer_join_request,
     "Accept or decline who asks to join; for members of the team.",
     lambda asked, filled: (
@@ -206,7 +219,7 @@ ANSWER_REQUEST = by_members(
     refused=_("Say whether to accept or to decline."),
     subject="asked",
 )
-PROPOSE_MERGE = by_leads(
+PROPOSE_TEAM_MERGE = build_team_lead_action(
     _propose_team_merge,
     "Ask the lead of another team of a season to take yours in; for its lead.",
     lambda proposal, filled: (
@@ -216,8 +229,8 @@ PROPOSE_MERGE = by_leads(
     form=ProposeForm,
     subject="team",
 )
-ANSWER_MERGE = by_leads(
-    _answer_merge,
+ANSWER_MERGE_PROPOSAL = build_team_lead_action(
+    _answer_merge_proposal,
     "Accept that a team merges into yours, or drop it; for its lead.",
     lambda made, filled: (
         (_("%(team)s and %(into)s stay two teams."), made[0].names)

@@ -6,9 +6,14 @@ from django import forms
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, MomentField, by_readers, with_rehearsal
+from citeboard.acts.declared import (
+    ActForm,
+    DateTimeTextField,
+    build_reader_action,
+    build_rehearsed_action,
+)
 from citeboard.teams.accounts import ProfileForm
-from citeboard.teams.models import ASKED_BY_TERMS
+from citeboard.teams.models import FIELDS_ASKED_BY_TERMS
 from tasks import models
 from tasks.registration import entries
 
@@ -18,7 +23,7 @@ class TermsForm(ActForm):
 
     text = forms.CharField(
         label=_("Terms"),
-        max_length=entries.MAX_LENGTH,
+        max_length=entries.MAX_TERMS_CHARACTERS,
         widget=forms.Textarea(attrs={"rows": 16}),
         help_text=_(
             "Markdown. Another text is a new version, to be accepted before data are "
@@ -26,7 +31,7 @@ class TermsForm(ActForm):
         ),
         error_messages={"required": _("Write the terms.")},
     )
-    counts_from = MomentField(
+    counts_from = DateTimeTextField(
         label=_("Counts from"),
         required=False,
         help_text=_(
@@ -39,7 +44,7 @@ class TermsForm(ActForm):
     def __init__(
         self, data: Any = None, files: Any = None, *, of: models.Season
     ) -> None:
-        current = entries.current_terms(of)
+        current = entries.get_newest_terms(of)
         super().__init__(data, of=of, initial={"text": current.text if current else ""})
 
 
@@ -52,23 +57,24 @@ class AcceptForm(ActForm):
         min_value=1, max_value=2**31 - 1, widget=forms.HiddenInput
     )
     affiliation, country, legal_name = (
-        ProfileForm.base_fields[name] for name in ASKED_BY_TERMS
+        ProfileForm.base_fields[name] for name in FIELDS_ASKED_BY_TERMS
     )
     api = dict.fromkeys(
-        ASKED_BY_TERMS, "Where the season asks for it; empty: as your account has it."
+        FIELDS_ASKED_BY_TERMS,
+        "Where the season asks for it; empty: as your account has it.",
     )
 
     def __init__(
         self, data: Any = None, files: Any = None, *, of: models.Season, **options: Any
     ) -> None:
         super().__init__(data, of=of, **options)
-        for name in ASKED_BY_TERMS:
+        for name in FIELDS_ASKED_BY_TERMS:
             self.fields[name].required = True
             if name not in of.asks:
                 del self.fields[name]
 
 
-PUBLISH_TERMS = with_rehearsal(
+PUBLISH_TERMS = build_rehearsed_action(
     entries.publish_terms,
     "Publish the terms of a season, which whoever takes part accepts; for organisers.",
     lambda terms, _filled: (
@@ -79,7 +85,7 @@ PUBLISH_TERMS = with_rehearsal(
     form=TermsForm,
     subject="season",
 )
-ACCEPT_TERMS = by_readers(
+ACCEPT_TERMS = build_reader_action(
     lambda season, version, by, **given: entries.accept_terms(
         season=season, number=version, user=by, **given
     ),

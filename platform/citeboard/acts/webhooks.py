@@ -3,7 +3,7 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from citeboard.acts.declared import ActForm, by_organisers
+from citeboard.acts.declared import ActForm, build_organiser_action
 from tasks.delivery.webhooks import services as webhooks
 
 
@@ -18,24 +18,24 @@ class WebhookForm(ActForm):
     api = {"url": "It begins with https://."}
 
 
-MAKE_WEBHOOK = by_organisers(
+CREATE_WEBHOOK = build_organiser_action(
     webhooks.make_webhook,
     "Have a program posted to at each event of a season; for organisers.",
     form=WebhookForm,
     subject="season",
 )
-RENEW_SECRET = by_organisers(
+RENEW_WEBHOOK_SECRET = build_organiser_action(
     webhooks.renew_secret,
     "Give a webhook another secret; for organisers.",
     subject="webhook",
 )
-REMOVE_WEBHOOK = by_organisers(
+REMOVE_WEBHOOK = build_organiser_action(
     webhooks.remove_webhook,
     "Remove a webhook with its deliveries; for organisers.",
     _("The webhook is removed, and its deliveries with it."),
     subject="webhook",
 )
-REPEAT_DELIVERY = by_organisers(
+REPEAT_WEBHOOK_DELIVERY = build_organiser_action(
     webhooks.repeat_delivery,
     "Post an event once more; for organisers.",
     _("It is posted again within seconds."),

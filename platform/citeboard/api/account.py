@@ -13,35 +13,35 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from citeboard.acts.claims import DECIDE_CLAIM
-from citeboard.acts.mails import SEND_MAILS_AGAIN
-from citeboard.acts.own_measures import DECIDE_MEASURES
-from citeboard.api.operations import get, post, register_act_operation
-from citeboard.api.season_settings import QueuedSerializer
+from citeboard.acts.mails import RETRY_FAILED_MAILS
+from citeboard.acts.own_measures import APPROVE_OR_WITHDRAW_MEASURES
+from citeboard.api.operations import get, post, register_action_operation
+from citeboard.api.season_settings import QueuedScoringsSerializer
 from citeboard.api.serializers import (
+    build_dataclass_serializer,
+    build_model_serializer,
     build_serializer,
-    serializer_for_dataclass,
-    serializer_for_model,
 )
 from citeboard.core import health
 from citeboard.core.api import NOT_FOUND_RESPONSE
 from citeboard.core.database import SchemaState
 from citeboard.core.legal_pages import Notice, list_legal_notices as notices_of_site
 from citeboard.ops import site_state
-from citeboard.ops.accounts import collect_own_data
+from citeboard.ops.accounts import collect_user_data
 from citeboard.ops.doctor import Finding
-from citeboard.teams.accounts import checked_orcid, update_profile
-from citeboard.teams.api import signed_in_user
+from citeboard.teams.accounts import normalize_orcid, update_profile
+from citeboard.teams.api import require_signed_in_user
 from citeboard.teams.models import User
 from tasks.delivery.notifications.reading import (
-    channels_by_kind,
-    mark_read,
-    notifications_of,
-    set_channels,
+    list_notifications_of_user,
+    load_channels_by_kind,
+    mark_notifications_as_read,
+    store_notification_channels,
 )
 from tasks.delivery.notifications.wording import write_notification_text
 from tasks.jobs.mails import OutgoingMailState
 from tasks.models import Claim, MeasuresFile, Notification
-from tasks.models.notifications import Channel, Kind
+from tasks.models.notifications import NotificationChannel, NotificationKind
 from tasks.seasons.access import require_staff
 
 MAX_MESSAGES_MARKED = 200
@@ -72,7 +72,7 @@ class AccountSerializer(serializers.ModelSerializer[User]):
 
     def validate_orcid(self, value: str) -> str:
         try:
-            return checked_orcid(value)
+            return normalize_orcid(value)
         except ValidationError as refused:
             raise serializers.ValidationError(refused.messages) from refused
 
@@ -80,7 +80,7 @@ class AccountSerializer(serializers.ModelSerializer[User]):
 @get("account/", answers=AccountSerializer)
 def account(request: Request) -> User:
     """Return your account, with your name, affiliation and e-mail address."""
-    return signed_in_user(request)
+    return require_signed_in_user(request)
 
 
 @post("account/", body=AccountSerializer(partial=True), answers=AccountSerializer)
@@ -88,7 +88,7 @@ def describe_account(request: Request) -> User:
     """Change the name, affiliation, country, language, or consent to be listed of your
     account.
     """
-    user = signed_in_user(request)
+    user = require_signed_in_user(request)
     form = AccountSerializer(user, data=request.data, partial=True)
     form.is_valid(raise_exception=True)
     # REST framework reads a check box that is missing from an HTML form as False.
@@ -111,7 +111,7 @@ def describe_account(request: Request) -> User:
 @get("account/data/", responses={200: OpenApiTypes.OBJECT}, without=204)
 def account_data(request: Request) -> Response:
     """Return all data that the site stores about you."""
-    return Response(collect_own_data(signed_in_user(request)))
+    return Response(collect_user_data(require_signed_in_user(request)))
 
 
 class MessageSerializer(serializers.ModelSerializer[Notification]):
@@ -158,38 +158,47 @@ ReadForm = build_serializer(
         max_length=MAX_MESSAGES_MARKED,
     ),
 )
-MarkedSerializer = build_serializer("Marked", "How many were marked.", marked=int)
-ChoiceSerializer = build_serializer(
+MarkedMessageCountSerializer = build_serializer(
+    "Marked", "How many were marked.", marked=int
+)
+MessageChannelSerializer = build_serializer(
     "Choice",
     "How you are told of one kind of event.",
-    kind=serializers.ChoiceField(choices=Kind.choices),
-    channel=serializers.ChoiceField(choices=Channel.choices),
+    kind=serializers.ChoiceField(choices=NotificationKind.choices),
+    channel=serializers.ChoiceField(choices=NotificationChannel.choices),
 )
-ChoicesSerializer = build_serializer(
-    "Choices", "How you are told of every kind.", choices=ChoiceSerializer(many=True)
+MessageChannelsSerializer = build_serializer(
+    "Choices",
+    "How you are told of every kind.",
+    choices=MessageChannelSerializer(many=True),
 )
 
 
 @get("messages/", pages=MessageSerializer, without=404)
 def messages(request: Request) -> QuerySet[Notification]:
     """List your messages, newest first."""
-    return notifications_of(signed_in_user(request))
+    return list_notifications_of_user(require_signed_in_user(request))
 
 
-@post("messages/read/", form=ReadForm, answers=MarkedSerializer, name="messages-read")
+@post(
+    "messages/read/",
+    form=ReadForm,
+    answers=MarkedMessageCountSerializer,
+    name="messages-read",
+)
 def read_messages(request: Request, form: dict[str, Any]) -> dict[str, int]:
     """Mark messages as read."""
     return {
-        "marked": mark_read(
-            user=signed_in_user(request), ids=form.get("messages") or None
+        "marked": mark_notifications_as_read(
+            user=require_signed_in_user(request), ids=form.get("messages") or None
         )
     }
 
 
-@get("messages/choices/", answers=ChoicesSerializer)
+@get("messages/choices/", answers=MessageChannelsSerializer)
 def message_choices(request: Request) -> dict[str, Any]:
     """Return the channel by which you receive each kind of message, such as e-mail."""
-    choices = channels_by_kind(signed_in_user(request))
+    choices = load_channels_by_kind(require_signed_in_user(request))
     return {
         "choices": [
             {"kind": kind, "channel": channel} for kind, channel in choices.items()
@@ -197,14 +206,20 @@ def message_choices(request: Request) -> dict[str, Any]:
     }
 
 
-@post("messages/choices/", form=ChoiceSerializer, answers=ChoicesSerializer)
+@post(
+    "messages/choices/",
+    form=MessageChannelSerializer,
+    answers=MessageChannelsSerializer,
+)
 def choose_messages(request: Request, form: dict[str, Any]) -> dict[str, Any]:
     """Change the channel by which you receive one kind of message."""
-    set_channels(user=signed_in_user(request), wanted={form["kind"]: form["channel"]})
+    store_notification_channels(
+        user=require_signed_in_user(request), wanted={form["kind"]: form["channel"]}
+    )
     return message_choices(request)
 
 
-NoticeSerializer = serializer_for_dataclass(
+LegalNoticeSerializer = build_dataclass_serializer(
     Notice,
     "A page that the site's settings fill.",
     name="privacy or imprint.",
@@ -212,55 +227,55 @@ NoticeSerializer = serializer_for_dataclass(
 )
 
 
-@get("notices/", answers=[NoticeSerializer], is_open=True)
+@get("notices/", answers=[LegalNoticeSerializer], is_open=True)
 def notices(request: Request) -> Any:
     """Return the site's privacy notice and imprint, if they exist."""
     return notices_of_site()
 
 
-serializer_for_dataclass(
+build_dataclass_serializer(
     Finding,
     "What `manage.py doctor` says of one thing.",
     state="`good`, `odd` or `bad`.",
 )
-serializer_for_dataclass(
+build_dataclass_serializer(
     health.Missing,
     "What `/health/ready` misses.",
     stops="`web`, `worker`.",
     lacks="What the others go on without.",
 )
-serializer_for_dataclass(
+build_dataclass_serializer(
     site_state.Queue,
     "The jobs of one queue.",
     oldest_seconds="Of the queued jobs; 0 where none is.",
     why_unserved="Empty where some group takes its jobs.",
 )
-serializer_for_dataclass(
+build_dataclass_serializer(
     site_state.Group,
     "A group of workers that was seen within the last day.",
     queues="Empty: all of them.",
 )
-serializer_for_dataclass(
+build_dataclass_serializer(
     site_state.Waiting,
     "Jobs that wait for one reason.",
     submission="The first of their runs.",
 )
-serializer_for_dataclass(
+build_dataclass_serializer(
     site_state.Failure,
     "A job that failed within the last day.",
     trace="The request that made it, as in the log.",
 )
-serializer_for_dataclass(
+build_dataclass_serializer(
     site_state.Place, "Where files are kept, and the disk of the data folder in bytes."
 )
-serializer_for_dataclass(SchemaState, "Migrations as `app.name`.")
-serializer_for_dataclass(
+build_dataclass_serializer(SchemaState, "Migrations as `app.name`.")
+build_dataclass_serializer(
     site_state.Versions,
     "What runs here, and of which release the database is.",
     release="A digest of the program's files.",
     known_epoch="The latest that this release works with.",
 )
-serializer_for_dataclass(
+build_dataclass_serializer(
     OutgoingMailState,
     "E-mails that wait, and those that were given up.",
     "Mails",
@@ -268,10 +283,10 @@ serializer_for_dataclass(
     error="What the mail server said last; empty for nothing.",
     failures=None,
 )
-SiteSerializer = serializer_for_dataclass(
+SiteStateSerializer = build_dataclass_serializer(
     site_state.SiteState, "How the site stands.", "Site", failures="The last of them."
 )
-MeasuresSerializer = serializer_for_model(
+MeasuresFileSerializer = build_model_serializer(
     MeasuresFile,
     "A `measures.py` that somebody brought; it is run where it is approved.",
     "id digest text brought_at approved_at",
@@ -279,20 +294,20 @@ MeasuresSerializer = serializer_for_model(
 )
 
 
-@get("site/measures/", pages=MeasuresSerializer)
+@get("site/measures/", pages=MeasuresFileSerializer)
 def site_measures(request: Request) -> QuerySet[MeasuresFile]:
     """List the metrics that tasks define, for the site's staff."""
     require_staff(request.user)
     return MeasuresFile.objects.order_by("pk")
 
 
-register_act_operation(
-    DECIDE_MEASURES,
+register_action_operation(
+    APPROVE_OR_WITHDRAW_MEASURES,
     "site/measures/<int:measures>/",
-    answers=MeasuresSerializer,
+    answers=MeasuresFileSerializer,
     lets_out=False,
 )
-ClaimSerializer = serializer_for_model(
+SeasonClaimSerializer = build_model_serializer(
     Claim,
     "Hidden gold of `season` shows texts that `later`, published after it, shows too.",
     "id season later state made_at decided_at reason",
@@ -302,22 +317,25 @@ ClaimSerializer = serializer_for_model(
 )
 
 
-@get("site/claims/", pages=ClaimSerializer)
+@get("site/claims/", pages=SeasonClaimSerializer)
 def site_claims(request: Request) -> QuerySet[Claim]:
     """List the claims of seasons on texts of later seasons, for the site's staff."""
     require_staff(request.user)
     return Claim.objects.select_related("season", "later").order_by("pk")
 
 
-register_act_operation(
-    DECIDE_CLAIM, "site/claims/<int:claim>/", answers=ClaimSerializer, lets_out=False
+register_action_operation(
+    DECIDE_CLAIM,
+    "site/claims/<int:claim>/",
+    answers=SeasonClaimSerializer,
+    lets_out=False,
 )
-register_act_operation(
-    SEND_MAILS_AGAIN,
+register_action_operation(
+    RETRY_FAILED_MAILS,
     "site/mails/",
     "send_mails_again",
     gives=lambda request, mails: {"queued": mails},
-    answers=QueuedSerializer,
+    answers=QueuedScoringsSerializer,
     lets_out=False,
 )
 
@@ -325,7 +343,7 @@ register_act_operation(
 @get(
     "site/",
     role=require_staff,
-    answers=SiteSerializer,
+    answers=SiteStateSerializer,
     responses={404: NOT_FOUND_RESPONSE},
 )
 def site(request: Request, user: User) -> site_state.SiteState:

@@ -19,58 +19,68 @@ from citeboard.acts.archives import MAKE_ARCHIVE
 from citeboard.acts.judgements import (
     IMPORT_JUDGEMENTS,
     PUBLISH_JUDGEMENTS,
-    TAKE_JUDGEMENTS_BACK,
+    UNPUBLISH_JUDGEMENTS,
 )
 from citeboard.acts.judging import (
-    AGREE_TO_JUDGE,
-    ASK_JUDGE,
+    CONSENT_TO_JUDGE,
     DISMISS_JUDGE,
-    ESTIMATE_JUDGE,
-    LEAVE_PAIRS_OUT,
+    ESTIMATE_JUDGE_COST,
+    EXCLUDE_UNLABELLED_PAIRS,
+    QUEUE_JUDGE_QUESTIONS,
 )
-from citeboard.acts.labels import IMPORT_LABELS, SHARE_LABELS
-from citeboard.acts.ledger import IMPORT_LEDGER, WITHDRAW_IMPORT
-from citeboard.acts.old_runs import SCORE_OLD_RUNS
+from citeboard.acts.labels import IMPORT_LABELS, SHARE_JUDGE_LABELS_SITEWIDE
+from citeboard.acts.ledger import IMPORT_JUDGEMENTS_TO_LEDGER, WITHDRAW_LEDGER_IMPORT
+from citeboard.acts.old_runs import RESCORE_RUNS_OF_OTHER_PLATFORM
 from citeboard.acts.sheets import (
-    MAKE_SHEET,
-    PUBLISH_SHEET,
-    REOPEN_SHEET,
-    TAKE_SHEET_BACK,
+    CREATE_RATING_SHEET,
+    PUBLISH_RATINGS,
+    REOPEN_RATING_SHEET,
+    UNPUBLISH_RATINGS,
 )
-from citeboard.api.operations import deletes, get, makes, post, register_act_operation
-from citeboard.api.seasons import phase_to_organise
+from citeboard.api.operations import (
+    get,
+    post,
+    register_action_operation,
+    register_creating_action,
+    register_deleting_action,
+)
+from citeboard.api.seasons import organised_phase_or_404
 from citeboard.api.serializers import (
     ProblemSerializer,
     RejectedRun,
     build_absolute_address,
+    build_model_serializer,
     build_serializer,
-    serializer_for_model,
-    split_names,
+    split_comma_separated_names,
 )
 from citeboard.background.kinds import (
-    current_or_queued_paper,
-    finished_archives_of,
-    job_result_text,
-    stored_paper_job,
+    describe_job_result,
+    describe_why_job_waits,
+    find_finished_archives,
+    find_or_queue_overview_paper,
+    find_stored_paper_job,
     visible_job_or_404,
-    waiting_reason_of_job,
 )
 from citeboard.core import storage
 from citeboard.core.api import CONFLICT_RESPONSE, FORBIDDEN_RESPONSE
-from citeboard.core.refusals import Refused
-from citeboard.core.storage.downloads import download
+from citeboard.core.refusals import ActionRefused
+from citeboard.core.storage.downloads import serve_stored_file
 from scoring.exchange.overview_paper import (
     PAPER_FILE_FORMATS,
     OverviewPaper,
-    PaperParameters,
+    OverviewPaperQuery,
 )
-from scoring.exchange.results import ZIP_CONTENT_TYPE, content_type_of, file_name
-from scoring.human.ratings import rating_form_csv
-from scoring.human.sheets import phases_with_human_evaluation
+from scoring.exchange.results import (
+    ZIP_CONTENT_TYPE,
+    find_content_type,
+    make_safe_file_name,
+)
+from scoring.human.ratings import build_rating_form_csv
+from scoring.human.sheets import list_phases_with_human_evaluation
 from scoring.models import Annotator, BackgroundJob, Sheet
-from scoring.worker.background import State
+from scoring.worker.background import BackgroundJobState
 from tasks.models import Phase, Season
-from tasks.seasons.access import season_for, season_to_organise
+from tasks.seasons.access import get_organised_season_or_404, get_visible_season_or_404
 
 VIEW_AS_EVERYBODY_PARAMETER = OpenApiParameter(
     "as",
@@ -119,20 +129,20 @@ JOB_QUEUED_RESPONSES = {
 )
 def background_job(request: Request, job: BackgroundJob) -> Response:
     """Return the progress and the result of a background job."""
-    return Response(_job_members(request, job))
+    return Response(_serialize_job(request, job))
 
 
-def judged_phase_or_error(user: object, pk: int) -> Phase:
-    phase: Phase = phase_to_organise(user, pk)
-    if not phases_with_human_evaluation([phase]):
+def judged_phase_or_http_error(user: object, pk: int) -> Phase:
+    phase: Phase = organised_phase_or_404(user, pk)
+    if not list_phases_with_human_evaluation([phase]):
         raise serializers.ValidationError(
             {"instances": ["The runs of this phase are no texts to judge."]}
         )
     return phase
 
 
-def _job_response(request: Request, job: BackgroundJob) -> Response:
-    described = _job_members(request, job)
+def _build_job_response(request: Request, job: BackgroundJob) -> Response:
+    described = _serialize_job(request, job)
     return Response(
         described,
         status=202 if job.is_moving else 200,
@@ -140,76 +150,85 @@ def _job_response(request: Request, job: BackgroundJob) -> Response:
     )
 
 
-def _job_members(request: Request, job: BackgroundJob) -> dict[str, Any]:
-    words, path = job_result_text(job) if job.state == State.DONE else (job.reason, "")
+def _serialize_job(request: Request, job: BackgroundJob) -> dict[str, Any]:
+    words, path = (
+        describe_job_result(job)
+        if job.state == BackgroundJobState.DONE
+        else (job.reason, "")
+    )
     own = ("kind", "state", "doing", "problems", "more", "finished_at")
     return {name: getattr(job, name) for name in own} | {
         "id": job.pk,
         "url": build_absolute_address(request, "api:background-job", job.pk),
         "page": build_absolute_address(request, "background-job", job.pk),
         "progress": job.job.progress,
-        "waits_for": waiting_reason_of_job(job),
-        "detail": words if job.state in (State.DONE, State.FAILED) else "",
+        "waits_for": describe_why_job_waits(job),
+        "detail": words
+        if job.state in (BackgroundJobState.DONE, BackgroundJobState.FAILED)
+        else "",
         "outcome": request.build_absolute_uri(path) if path else None,
         "asked_at": job.created_at,
         "scores": (job.result or {}).get("scores", []),
-        "runs": _queued_runs(job),
+        "runs": _find_runs_queued_by_job(job),
     }
 
 
-def _queued_runs(job: BackgroundJob) -> list[dict[str, Any]]:
+def _find_runs_queued_by_job(job: BackgroundJob) -> list[dict[str, Any]]:
     return job.result.get("runs", []) if job.kind == BackgroundJob.Kind.OLD_RUNS else []
 
 
-begins = partial(
-    register_act_operation,
-    gives=_job_response,
+register_job_action = partial(
+    register_action_operation,
+    gives=_build_job_response,
     answers=BackgroundJobSerializer,
     status=202,
     responses=JOB_QUEUED_RESPONSES,
 )
-begins(
-    MAKE_SHEET,
+register_job_action(
+    CREATE_RATING_SHEET,
     "phases/<int:pk>/sheets/",
     "make_sheet",
-    role=judged_phase_or_error,
-    takes=lambda request, phase, sent: {**sent, "runs": split_names(sent["runs"])},
+    role=judged_phase_or_http_error,
+    takes=lambda request, phase, sent: {
+        **sent,
+        "runs": split_comma_separated_names(sent["runs"]),
+    },
     name="sheets",
     lets_out=False,
 )
-begins(
+register_job_action(
     IMPORT_LABELS,
     "seasons/<slug:slug>/labels/",
     "import_labels",
     is_upload=True,
     name="labels",
 )
-begins(
+register_job_action(
     IMPORT_JUDGEMENTS,
     "submissions/<int:pk>/judgements/",
     "import_judgements",
     is_upload=True,
     name="judgements",
 )
-begins(
-    IMPORT_LEDGER,
+register_job_action(
+    IMPORT_JUDGEMENTS_TO_LEDGER,
     "seasons/<slug:slug>/ledger/",
     "import_ledger",
     is_upload=True,
     name="ledger",
 )
-begins(
-    SCORE_OLD_RUNS,
+register_job_action(
+    RESCORE_RUNS_OF_OTHER_PLATFORM,
     "phases/<int:pk>/old-runs/",
     "score_old_runs",
     is_upload=True,
     name="old-runs",
 )
-register_act_operation(
-    AGREE_TO_JUDGE,
+register_action_operation(
+    CONSENT_TO_JUDGE,
     "phases/<int:pk>/judge/",
     "agree_to_judge",
-    role=phase_to_organise,
+    role=organised_phase_or_404,
     gives=lambda request, row: {
         "judge": row.name,
         "kind": row.kind,
@@ -229,27 +248,27 @@ register_act_operation(
     lets_out=False,
     name="phase-judge",
 )
-begins(
-    ASK_JUDGE,
+register_job_action(
+    QUEUE_JUDGE_QUESTIONS,
     "phases/<int:pk>/judge/ask/",
     "ask_judge",
-    role=phase_to_organise,
+    role=organised_phase_or_404,
     lets_out=False,
     name="ask-judge",
 )
-begins(
-    ESTIMATE_JUDGE,
+register_job_action(
+    ESTIMATE_JUDGE_COST,
     "phases/<int:pk>/judge/estimate/",
     "estimate_judge",
-    role=phase_to_organise,
+    role=organised_phase_or_404,
     lets_out=False,
     name="estimate-judge",
 )
-register_act_operation(
-    LEAVE_PAIRS_OUT,
+register_action_operation(
+    EXCLUDE_UNLABELLED_PAIRS,
     "phases/<int:pk>/judge/leave-out/",
     "leave_pairs_out",
-    role=phase_to_organise,
+    role=organised_phase_or_404,
     gives=lambda request, pairs: {"pairs": pairs},
     answers=build_serializer(
         "LeftOutPairs",
@@ -259,11 +278,11 @@ register_act_operation(
     lets_out=False,
     name="leave-pairs-out",
 )
-register_act_operation(
+register_action_operation(
     DISMISS_JUDGE,
     "phases/<int:pk>/judge/dismiss/",
     "dismiss_judge",
-    role=phase_to_organise,
+    role=organised_phase_or_404,
     gives=lambda request, row: {"judge": row.name},
     answers=build_serializer(
         "DismissedJudge", "The judge that is not asked any more.", judge=str
@@ -271,8 +290,8 @@ register_act_operation(
     lets_out=False,
     name="dismiss-judge",
 )
-register_act_operation(
-    WITHDRAW_IMPORT,
+register_action_operation(
+    WITHDRAW_LEDGER_IMPORT,
     "seasons/<slug:slug>/ledger/withdraw/",
     "withdraw_import",
     answers=build_serializer(
@@ -282,8 +301,8 @@ register_act_operation(
         frozen=(int, "Frozen boards that stay as they are."),
     ),
 )
-register_act_operation(
-    SHARE_LABELS,
+register_action_operation(
+    SHARE_JUDGE_LABELS_SITEWIDE,
     "seasons/<slug:slug>/labels/share/",
     "share_labels",
     answers=build_serializer(
@@ -294,24 +313,30 @@ register_act_operation(
         resumed=int,
     ),
 )
-begins(MAKE_ARCHIVE, "seasons/<slug:slug>/archive/", "make_archive", lets_out=False)
-register_act_operation(PUBLISH_SHEET, "sheets/<int:pk>/publish/", "publish_sheet")
-register_act_operation(TAKE_SHEET_BACK, "sheets/<int:pk>/take-back/", "take_sheet_back")
-register_act_operation(REOPEN_SHEET, "sheets/<int:pk>/reopen/", "reopen_sheet")
-register_act_operation(
+register_job_action(
+    MAKE_ARCHIVE, "seasons/<slug:slug>/archive/", "make_archive", lets_out=False
+)
+register_action_operation(PUBLISH_RATINGS, "sheets/<int:pk>/publish/", "publish_sheet")
+register_action_operation(
+    UNPUBLISH_RATINGS, "sheets/<int:pk>/take-back/", "take_sheet_back"
+)
+register_action_operation(
+    REOPEN_RATING_SHEET, "sheets/<int:pk>/reopen/", "reopen_sheet"
+)
+register_action_operation(
     PUBLISH_JUDGEMENTS,
     "submissions/<int:pk>/judgements/publish/",
     "publish_judgements",
 )
-register_act_operation(
-    TAKE_JUDGEMENTS_BACK,
+register_action_operation(
+    UNPUBLISH_JUDGEMENTS,
     "submissions/<int:pk>/judgements/take-back/",
     "take_judgements_back",
 )
-AnnotatorSerializer = serializer_for_model(
+AnnotatorSerializer = build_model_serializer(
     Annotator, "Who rates a sheet.", "id name is_adjudicator"
 )
-SheetSerializer = serializer_for_model(
+RatingSheetSerializer = build_model_serializer(
     Sheet,
     "A sheet for human evaluation.",
     "id created_at is_open has_references adjudicated_from annotators",
@@ -322,8 +347,8 @@ SheetSerializer = serializer_for_model(
 
 @get(
     "phases/<int:pk>/sheets/",
-    role=phase_to_organise,
-    answers=[SheetSerializer],
+    role=organised_phase_or_404,
+    answers=[RatingSheetSerializer],
     name="sheets",
 )
 def sheets(request: Request, phase: Phase) -> Any:
@@ -331,31 +356,37 @@ def sheets(request: Request, phase: Phase) -> Any:
     organisers.
     """
     return (
-        Sheet.objects.ratings()
+        Sheet.objects.rating_sheets()
         .filter(phase=phase)
         .prefetch_related("annotators")
         .order_by("pk")
     )
 
 
-makes(
+register_creating_action(
     human.ADD_ANNOTATOR,
     "sheets/<int:pk>/annotators/",
     "add_annotator",
     answers=AnnotatorSerializer,
 )
-deletes(human.REMOVE_ANNOTATOR, "annotators/<int:pk>/", "remove_annotator")
-register_act_operation(
-    human.CHANGE_DISTANCE, "sheets/<int:pk>/adjudication/", "change_adjudication"
+register_deleting_action(
+    human.REMOVE_ANNOTATOR, "annotators/<int:pk>/", "remove_annotator"
 )
-register_act_operation(
-    human.SHOW_REFERENCES, "sheets/<int:pk>/references/", "show_references"
+register_action_operation(
+    human.CHANGE_ADJUDICATION_DISTANCE,
+    "sheets/<int:pk>/adjudication/",
+    "change_adjudication",
 )
-register_act_operation(
+register_action_operation(
+    human.SHOW_GOLD_TEXTS_TO_ANNOTATORS,
+    "sheets/<int:pk>/references/",
+    "show_references",
+)
+register_action_operation(
     human.ANSWER_DATA_SHEET, "sheets/<int:pk>/data-sheet/", "answer_data_sheet"
 )
-rates = partial(
-    register_act_operation,
+register_rating_action = partial(
+    register_action_operation,
     gives=lambda request, made: {"rated": made},
     answers=build_serializer("Rated", "How many texts were rated.", rated=int),
     responses={
@@ -364,45 +395,47 @@ rates = partial(
     is_upload=True,
     lets_out=False,
 )
-rates(human.BRING_RATINGS, "sheets/<int:pk>/ratings/", "bring_ratings")
-rates(human.RATE, "annotate/<int:sheet>/", "rate")
+register_rating_action(
+    human.IMPORT_RATINGS, "sheets/<int:pk>/ratings/", "bring_ratings"
+)
+register_rating_action(human.IMPORT_OWN_RATINGS, "annotate/<int:sheet>/", "rate")
 
 
 @get(
     "annotate/<int:sheet>/",
-    role=human.annotator_of,
+    role=human.annotator_or_404,
     files=["text/csv"],
     responses={403: FORBIDDEN_RESPONSE},
 )
 def sheet_to_rate(request: Request, annotator: Annotator) -> HttpResponse:
     """Return a human evaluation sheet that you annotate, with your ratings so far."""
     return HttpResponse(
-        rating_form_csv(annotator), content_type="text/csv; charset=utf-8"
+        build_rating_form_csv(annotator), content_type="text/csv; charset=utf-8"
     )
 
 
 @get(
     "seasons/<slug:slug>/archive/<int:job>/",
-    role=season_to_organise,
+    role=get_organised_season_or_404,
     rest=["job"],
     files=[ZIP_CONTENT_TYPE],
     name="archive-zip",
 )
 def archive_zip(request: Request, season: Season, job: int) -> HttpResponseBase:
     """Return an archive of a season by the number of the archive's job, for organisers."""
-    made = get_object_or_404(finished_archives_of(season), pk=job)
-    name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
+    made = get_object_or_404(find_finished_archives(season), pk=job)
+    name = f"{season.slug}-archive-{make_safe_file_name(made.given['version'])}.zip"
     # `_request` is the Django request that REST framework's request object wraps.
-    return download(
+    return serve_stored_file(
         request._request,  # noqa: SLF001
-        storage.statistics,
+        storage.statistics_file_storage,
         made.file,
         filename=name,
         content_type=ZIP_CONTENT_TYPE,
     )
 
 
-PaperFileSerializer = build_serializer(
+OverviewPaperFileSerializer = build_serializer(
     "PaperFile",
     "A file; `name` is its path in the archive.",
     name=str,
@@ -410,23 +443,23 @@ PaperFileSerializer = build_serializer(
     content_type=str,
     is_hidden=(bool, "Whether others do not see what it shows."),
 )
-PaperFilesSerializer = build_serializer(
+OverviewPaperFilesSerializer = build_serializer(
     "PaperFiles",
     "All of them; `files/` answers with one, or with all as a zip.",
-    files=PaperFileSerializer(many=True),
+    files=OverviewPaperFileSerializer(many=True),
 )
 
 
-def _requested_paper(request: Request, season: Season) -> OverviewPaper:
+def _find_requested_paper(request: Request, season: Season) -> OverviewPaper:
     return OverviewPaper.of(
-        season, request.user, PaperParameters.of(request.query_params)
+        season, request.user, OverviewPaperQuery.of(request.query_params)
     )
 
 
 @get(
     "seasons/<slug:slug>/overview-paper/",
-    role=season_for,
-    answers=PaperFilesSerializer,
+    role=get_visible_season_or_404,
+    answers=OverviewPaperFilesSerializer,
     parameters=[VIEW_AS_EVERYBODY_PARAMETER],
     is_open=True,
 )
@@ -438,21 +471,21 @@ def overview_paper(request: Request, season: Season) -> dict[str, Any]:
         {
             "name": file.name,
             "part": part.title,
-            "content_type": content_type_of(file.name).partition(";")[0],
+            "content_type": find_content_type(file.name).partition(";")[0],
             "is_hidden": part.is_hidden,
         }
-        for part in _requested_paper(request, season).parts
-        for file in part.every
+        for part in _find_requested_paper(request, season).parts
+        for file in part.all_files
     ]
     return {"files": files}
 
 
 @get(
     "seasons/<slug:slug>/overview-paper/files/",
-    role=season_for,
+    role=get_visible_season_or_404,
     files=sorted(
         {
-            content_type_of(form).partition(";")[0]
+            find_content_type(form).partition(";")[0]
             for form in (*PAPER_FILE_FORMATS, "zip")
         }
     ),
@@ -467,18 +500,18 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
     """Return a file for the overview paper by its name, or all the files as the stored
     zip archive.
     """
-    paper = _requested_paper(request, season)
+    paper = _find_requested_paper(request, season)
     if name := request.query_params.get("name"):
         if (file := paper.files.get(name)) is None:
             raise Http404("There is no such file for this season's overview paper.")
-        return HttpResponse(file.written(), content_type=content_type_of(file.name))
-    if (made := stored_paper_job(paper)) is None:
-        raise Refused(
+        return HttpResponse(file.written(), content_type=find_content_type(file.name))
+    if (made := find_stored_paper_job(paper)) is None:
+        raise ActionRefused(
             "No zip of what the season shows is kept; a POST to ../archive/ has it made."
         )
-    return download(
+    return serve_stored_file(
         request._request,  # noqa: SLF001  (the framework's own way)
-        storage.statistics,
+        storage.statistics_file_storage,
         made.file,
         filename=f"{season.slug}-overview-paper.zip",
         content_type=ZIP_CONTENT_TYPE,
@@ -487,7 +520,7 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
 
 @post(
     "seasons/<slug:slug>/overview-paper/archive/",
-    role=season_for,
+    role=get_visible_season_or_404,
     answers=BackgroundJobSerializer,
     responses={
         200: OpenApiResponse(BackgroundJobSerializer, "It is kept."),
@@ -499,6 +532,6 @@ def overview_paper_files(request: Request, season: Season) -> HttpResponseBase:
 )
 def make_overview_paper(request: Request, season: Season) -> Response:
     """Create the zip archive for an overview paper, unless a current archive is stored."""
-    return _job_response(
-        request, current_or_queued_paper(_requested_paper(request, season))
+    return _build_job_response(
+        request, find_or_queue_overview_paper(_find_requested_paper(request, season))
     )

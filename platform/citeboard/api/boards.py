@@ -15,62 +15,69 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.acts.phases import ENTER_MEASURE, PUBLISH_ERRATUM, OutsideForm
-from citeboard.api.operations import get, makes, post
+from citeboard.acts.phases import PUBLISH_ERRATUM, SAVE_MANUAL_MEASURE, OutsideForm
+from citeboard.api.operations import get, post, register_creating_action
 from citeboard.api.seasons import (
-    LeaderSerializer,
-    leader,
-    phase_for_reader,
-    phase_to_organise,
+    BoardLeaderSerializer,
+    organised_phase_or_404,
+    serialize_board_leader,
+    visible_phase_or_404,
 )
 from citeboard.api.serializers import (
+    build_dataclass_serializer,
+    build_field_for_type,
+    build_form_serializer,
     build_serializer,
-    serializer_for_dataclass,
-    serializer_for_form,
-    text_list_field,
-    typed_field,
+    build_text_list_field,
 )
 from citeboard.core.api import INVALID_FIELDS_RESPONSE, JSON_CONTENT_TYPE
-from citeboard.teams.api import signed_in_user
+from citeboard.teams.api import require_signed_in_user
 from scoring.exchange import formats
-from scoring.exchange.results import ExportedResults, content_type_of
-from scoring.metrics.base import finite
+from scoring.exchange.results import BoardRowsForExport, find_content_type
+from scoring.metrics.base import finite_or_none
 from scoring.models import ManualMeasure
-from scoring.results.board.cache import cached_phase_page
+from scoring.results.board.cache import load_or_render_phase_page
 from scoring.results.board.comparisons import (
+    RANK_BY_VALUE,
     RANKING_METHODS,
-    VALUE,
     Separation,
     UnreadableStatistics,
 )
 from scoring.results.board.confirming import (
     MAX_ERRATUM_CHARACTERS as MAX_ERRATUM,
     Confirmation,
-    confirmation_of,
-    visible_errata,
+    compute_confirmation_of_board,
+    list_visible_errata,
 )
 from scoring.results.board.exports import (
-    TeamFigures,
-    row_values,
-    seed_values,
-    verdict_values,
+    TeamFiguresByRun,
+    row_as_json_values,
+    seed_mean_as_json_values,
+    verdict_as_json_values,
 )
-from scoring.results.board.manual_scores import manual_scores_of, team_figures_by_run
-from scoring.results.board.public_results import first_placings
+from scoring.results.board.manual_scores import (
+    load_manual_scores,
+    load_team_figures_by_run,
+)
+from scoring.results.board.public_results import build_first_ranks
 from scoring.results.board.query import (
     BoardQuery,
     LatexTableQuery,
-    requested_board_with_scores,
+    load_requested_board_with_scores,
     select_and_sort_rows,
 )
 from scoring.results.board.standings import (
     Board,
-    Row,
-    UnknownRules,
-    cached_board,
+    BoardRow,
+    UnknownRuleSet,
+    load_cached_board,
 )
 from scoring.results.board.verdict import UntestedReason
-from scoring.results.board.visibility import Audience, Visibility, audience_of
+from scoring.results.board.visibility import (
+    Audience,
+    BoardVisibility,
+    determine_audience,
+)
 from scoring.results.comparison.contenders import (
     SeveralRunsQuery,
     TwoRunsInstancesQuery,
@@ -79,16 +86,16 @@ from scoring.results.comparison.reading import (
     INSTANCES_PER_PAGE,
     MAX_RUNS_COMPARED,
     PAIR_SELECTION_LABELS,
-    ComparedValuesLine,
+    ComparedScoresRow,
     compare_several_runs as several_runs,
     read_instances_of_two_runs,
 )
 from tasks.models import Phase, Submission
 
-RULES_PARAMETER = OpenApiParameter(
+RULE_SET_PARAMETER = OpenApiParameter(
     "rules", str, description="A rule set; the ranking one unless said."
 )
-GOLD_PARAMETER = OpenApiParameter(
+GOLD_VERSION_PARAMETER = OpenApiParameter(
     "gold", int, description="A version of the gold; the present one unless said."
 )
 UNCACHED_HEADERS = {"Cache-Control": "private, no-store"}
@@ -97,7 +104,7 @@ UNCACHED_HEADERS = {"Cache-Control": "private, no-store"}
 class ColumnSerializer(serializers.Serializer[Any]):
     """A column of scores by which runs can be compared."""
 
-    name = typed_field(
+    name = build_field_for_type(
         str, "As in the scores of a row; the metric, where that is unambiguous."
     )
     metric = serializers.CharField()
@@ -116,32 +123,32 @@ class ColumnSerializer(serializers.Serializer[Any]):
         return float(column.scale or 1)
 
 
-WITHHELD_FIELD = serializers.CharField(
+WITHHELD_REASON_FIELD = serializers.CharField(
     required=False, help_text="Why it is not told, where it is not."
 )
-CellSerializer = build_serializer(
+BoardCellSerializer = build_serializer(
     "Cell",
     None,
     value=(float | None, "Null where it is undefined or infinite."),
     infinite=serializers.BooleanField(
         required=False, help_text="Only where the value is infinite."
     ),
-    withheld=WITHHELD_FIELD,
+    withheld=WITHHELD_REASON_FIELD,
     low=float | None,
     high=float | None,
 )
-SeedSerializer = build_serializer(
+SeedRunSerializer = build_serializer(
     "Seed",
     "A run below the mean over the seeds of its system.",
     submission=int,
     system=str,
     number=(int, "Counts the team's runs in the phase."),
     sent=dt.datetime,
-    scores=serializers.DictField(child=CellSerializer()),
+    scores=serializers.DictField(child=BoardCellSerializer()),
     team_reported=dict[str, float],
     card=dict[str, str],
 )
-RowSerializer = build_serializer(
+BoardRowSerializer = build_serializer(
     "Row",
     "A team's counting run, a contrastive one without a rank, or a baseline without team and rank.",
     rank=int | None,
@@ -160,7 +167,7 @@ RowSerializer = build_serializer(
     submission=int,
     kind=serializers.ChoiceField(choices=Submission.Kind.choices),
     scores=serializers.DictField(
-        child=CellSerializer(), help_text="By the names of columns."
+        child=BoardCellSerializer(), help_text="By the names of columns."
     ),
     team_reported=(
         dict[str, float],
@@ -174,13 +181,13 @@ RowSerializer = build_serializer(
         required=False,
         help_text="On a board with means over seeds, among how many systems of its team it is the best.",
     ),
-    runs=SeedSerializer(
+    runs=SeedRunSerializer(
         many=True,
         required=False,
         help_text="Of a mean over seeds, its runs; `submission` is the first, `scores` are the means.",
     ),
 )
-SeparationSerializer = serializer_for_dataclass(
+RankSeparationSerializer = build_dataclass_serializer(
     Separation,
     "What the test set can show of the ranked rows.",
     unit="What is drawn together, such as a topic.",
@@ -193,7 +200,7 @@ SeparationSerializer = serializer_for_dataclass(
     can_differ=serializers.BooleanField(
         help_text="Whether two rows can differ at 5 % after it."
     ),
-    words=text_list_field("The sentences of the page.", source="sentences"),
+    words=build_text_list_field("The sentences of the page.", source="sentences"),
 )
 RankedSystemSerializer = build_serializer(
     "RankedSystem",
@@ -205,7 +212,7 @@ RankedSystemSerializer = build_serializer(
         "The adjusted p against the leader, or against a row that it is behind; null where it is hidden.",
     ),
 )
-VerdictSerializer = build_serializer(
+LeaderVerdictSerializer = build_serializer(
     "Verdict",
     "Who leads, who could be tied, who is behind, and by which test.",
     leader=RankedSystemSerializer(),
@@ -230,7 +237,7 @@ VerdictSerializer = build_serializer(
     ),
     words=(str, "The sentences of every page that shows the verdict."),
 )
-ConfirmationSerializer = serializer_for_dataclass(
+ResultConfirmationSerializer = build_dataclass_serializer(
     Confirmation,
     "Results are preliminary until each team has confirmed its own, or organisers end that.",
     official_since="Null while they are preliminary.",
@@ -255,7 +262,7 @@ LeaderboardSerializer = build_serializer(
         dt.datetime | None,
         "The instant at which it stood so; null where it is the board of now.",
     ),
-    confirmation=ConfirmationSerializer(
+    confirmation=ResultConfirmationSerializer(
         allow_null=True,
         help_text="Null where no team is asked, before the phase has closed, and while frozen.",
     ),
@@ -271,21 +278,22 @@ LeaderboardSerializer = build_serializer(
         required=False,
         help_text="The month whose ranks by the private part of the split these are.",
     ),
-    leader=LeaderSerializer(allow_null=True),
-    separation=SeparationSerializer(
+    leader=BoardLeaderSerializer(allow_null=True),
+    separation=RankSeparationSerializer(
         allow_null=True, help_text="Null until the first two rows have been compared."
     ),
-    verdict=VerdictSerializer(
+    verdict=LeaderVerdictSerializer(
         allow_null=True,
         help_text="Null if no system is ranked, and for a board that was settled before boards had verdicts.",
     ),
     counting=serializers.ChoiceField(
-        choices=Phase.Counting.choices, help_text="Which runs of a team stand on it."
+        choices=Phase.CountedRunsRule.choices,
+        help_text="Which runs of a team stand on it.",
     ),
     columns=ColumnSerializer(many=True),
-    rows=RowSerializer(many=True),
+    rows=BoardRowSerializer(many=True),
 )
-RANK_PARAMETER = OpenApiParameter(
+RANKING_METHOD_PARAMETER = OpenApiParameter(
     "rank",
     str,
     enum=RANKING_METHODS,
@@ -294,7 +302,7 @@ RANK_PARAMETER = OpenApiParameter(
 VIEW_AS_OTHERS_PARAMETER = OpenApiParameter(
     "as", str, enum=["others"], description="As those see it who do not run the season."
 )
-DECLARED_PARAMETER = OpenApiParameter(
+RUN_CARD_FILTER_PARAMETER = OpenApiParameter(
     "declared",
     str,
     many=True,
@@ -305,25 +313,25 @@ DECLARED_PARAMETER = OpenApiParameter(
 
 @get(
     "phases/<int:pk>/leaderboard/",
-    role=phase_for_reader,
+    role=visible_phase_or_404,
     answers=LeaderboardSerializer,
     responses={400: INVALID_FIELDS_RESPONSE},
     parameters=[
-        RULES_PARAMETER,
-        DECLARED_PARAMETER,
-        RANK_PARAMETER,
+        RULE_SET_PARAMETER,
+        RUN_CARD_FILTER_PARAMETER,
+        RANKING_METHOD_PARAMETER,
         VIEW_AS_OTHERS_PARAMETER,
     ],
     is_open=True,
 )
 def leaderboard(request: Request, phase: Phase) -> HttpResponse:
     """Return the board of a phase, with the best run first."""
-    audience = audience_of(phase, request.user)
+    audience = determine_audience(phase, request.user)
     others = request.query_params.get("as") == "others"
     declared = BoardQuery.of(request.query_params).declared
     rules, by = (
         request.query_params.get("rules") or None,
-        request.query_params.get("rank") or VALUE,
+        request.query_params.get("rank") or RANK_BY_VALUE,
     )
     chosen = (rules, by, others, declared)
 
@@ -331,12 +339,12 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
         viewer, seen_as = (
             (None, Audience.PUBLIC) if others else (request.user, audience)
         )
-        board = cached_board(phase, viewer, rules, audience=seen_as, by=by)
+        board = load_cached_board(phase, viewer, rules, audience=seen_as, by=by)
         rows = select_and_sort_rows(board, BoardQuery(declared=declared))
-        return JSONRenderer().render(_board_members(board, rows)).decode()
+        return JSONRenderer().render(_serialize_board(board, rows)).decode()
 
     try:
-        response = cached_phase_page(
+        response = load_or_render_phase_page(
             request,
             phase,
             audience,
@@ -344,21 +352,25 @@ def leaderboard(request: Request, phase: Phase) -> HttpResponse:
             render_board_json,
             content_type=JSON_CONTENT_TYPE,
         )
-    except UnknownRules as unknown:
+    except UnknownRuleSet as unknown:
         raise exceptions.ValidationError({"rules": [f"{unknown}."]}) from unknown
     patch_vary_headers(response, ["Authorization"])
     return response
 
 
-def _board_members(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
+def _serialize_board(board: Board, rows: Sequence[BoardRow]) -> dict[str, Any]:
     """Serialize the board without REST framework's serializers, which are slow for a
     large board.
     """
-    figures = team_figures_by_run(rows) if board.visibility == Visibility.SCORES else {}
-    confirmation, verdict = confirmation_of(board), board.verdict
+    figures = (
+        load_team_figures_by_run(rows)
+        if board.visibility == BoardVisibility.SCORES
+        else {}
+    )
+    confirmation, verdict = compute_confirmation_of_board(board), board.verdict
     separation: dict[str, Any] | None = None
     if board.separation is not None:
-        separation = dict(SeparationSerializer(board.separation).data)
+        separation = dict(RankSeparationSerializer(board.separation).data)
         if verdict is not None:
             separation["words"] = verdict.sentences
     return {
@@ -372,17 +384,19 @@ def _board_members(board: Board, rows: Sequence[Row]) -> dict[str, Any]:
         "ranked_by": board.by,
         "compared": board.is_compared,
         **({"ranks_of": board.ranks_of.isoformat()} if board.ranks_of else {}),
-        "leader": leader(first_placings(board)),
+        "leader": serialize_board_leader(build_first_ranks(board)),
         "separation": separation,
-        "verdict": verdict_values(verdict),
+        "verdict": verdict_as_json_values(verdict),
         "counting": board.phase.counting,
         "columns": ColumnSerializer(board.columns, many=True).data,
-        "rows": [_board_row_members(board, row, figures) for row in rows],
+        "rows": [_serialize_board_row(board, row, figures) for row in rows],
     }
 
 
-def _board_row_members(board: Board, row: Row, figures: TeamFigures) -> dict[str, Any]:
-    facts = row_values(board, row)
+def _serialize_board_row(
+    board: Board, row: BoardRow, figures: TeamFiguresByRun
+) -> dict[str, Any]:
+    facts = row_as_json_values(board, row)
     del facts["sent"]
     return facts | {
         "team": row.team_slug,
@@ -391,13 +405,13 @@ def _board_row_members(board: Board, row: Row, figures: TeamFigures) -> dict[str
         "scores": {name: cell.as_dict() for name, cell in row.scores.items()},
         "team_reported": {} if row.runs else figures.get(row.submission, {}),
         "card": row.card,
-        **seed_values(row, figures),
+        **seed_mean_as_json_values(row, figures),
     }
 
 
 @get(
     "phases/<int:pk>/exports/<str:name>/",
-    role=phase_for_reader,
+    role=visible_phase_or_404,
     rest=["name"],
     parameters=[
         OpenApiParameter(
@@ -407,10 +421,10 @@ def _board_row_members(board: Board, row: Row, figures: TeamFigures) -> dict[str
             enum=list(formats.BOARD_FILE_WRITERS),
             description="Its format.",
         ),
-        RULES_PARAMETER,
-        GOLD_PARAMETER,
-        DECLARED_PARAMETER,
-        RANK_PARAMETER,
+        RULE_SET_PARAMETER,
+        GOLD_VERSION_PARAMETER,
+        RUN_CARD_FILTER_PARAMETER,
+        RANKING_METHOD_PARAMETER,
         VIEW_AS_OTHERS_PARAMETER,
         OpenApiParameter(
             "column",
@@ -429,7 +443,10 @@ def _board_row_members(board: Board, row: Row, figures: TeamFigures) -> dict[str
         ),
     ],
     files=sorted(
-        {content_type_of(name).partition(";")[0] for name in formats.BOARD_FILE_WRITERS}
+        {
+            find_content_type(name).partition(";")[0]
+            for name in formats.BOARD_FILE_WRITERS
+        }
     ),
     responses={(200, JSON_CONTENT_TYPE): OpenApiTypes.ANY},
     is_open=True,
@@ -439,18 +456,18 @@ def export(request: Request, phase: Phase, name: str) -> HttpResponse:
     if name not in formats.BOARD_FILE_WRITERS:
         raise Http404(f"A board is written as {', '.join(formats.BOARD_FILE_WRITERS)}.")
     query = BoardQuery.of(request.query_params)
-    board = requested_board_with_scores(
-        phase, request.user, query, audience_of(phase, request.user)
+    board = load_requested_board_with_scores(
+        phase, request.user, query, determine_audience(phase, request.user)
     )
-    results = ExportedResults(
+    results = BoardRowsForExport(
         board,
         select_and_sort_rows(board, query),
         LatexTableQuery.of(request.query_params),
     )
-    return formats.board_file_response(results, name)
+    return formats.build_board_file_response(results, name)
 
 
-SeveralRunSerializer = build_serializer(
+ComparedRunSerializer = build_serializer(
     "SeveralRun",
     None,
     submission=serializers.IntegerField(source="run"),
@@ -459,40 +476,40 @@ SeveralRunSerializer = build_serializer(
         source="display_name", help_text="Or what stands in its place."
     ),
 )
-SeveralValueSerializer = build_serializer(
+ComparedValueSerializer = build_serializer(
     "SeveralValue",
     None,
     value=float | None,
     low=float | None,
     high=float | None,
-    withheld=WITHHELD_FIELD,
+    withheld=WITHHELD_REASON_FIELD,
     difference=(float | None, "To the first run."),
 )
-SeveralLineSerializer = build_serializer(
+ComparedValuesSerializer = build_serializer(
     "SeveralLine",
     "A metric or a class, with a value for each run in their order.",
     name=str,
     n=(int | None, "Of a class, its instances."),
-    values=SeveralValueSerializer(many=True),
+    values=ComparedValueSerializer(many=True),
     mean=(float | None, "Over the runs."),
     deviation=(float | None, "The standard deviation over the runs, as a sample."),
 )
-SeveralSerializer = build_serializer(
+RunComparisonSerializer = build_serializer(
     "Several",
     "Runs under one rule set and gold; metrics that were not computed alike for all are left out.",
     rules=str | None,
-    runs=SeveralRunSerializer(many=True),
-    metrics=SeveralLineSerializer(many=True),
+    runs=ComparedRunSerializer(many=True),
+    metrics=ComparedValuesSerializer(many=True),
     dimension=serializers.CharField(allow_blank=True),
     class_metric=serializers.CharField(allow_blank=True),
-    classes=SeveralLineSerializer(many=True),
+    classes=ComparedValuesSerializer(many=True),
 )
 
 
 @get(
     "phases/<int:pk>/several/",
-    role=phase_for_reader,
-    answers=SeveralSerializer,
+    role=visible_phase_or_404,
+    answers=RunComparisonSerializer,
     parameters=[
         OpenApiParameter(
             "run",
@@ -500,8 +517,8 @@ SeveralSerializer = build_serializer(
             many=True,
             description=f"Submissions, at most {MAX_RUNS_COMPARED}.",
         ),
-        RULES_PARAMETER,
-        GOLD_PARAMETER,
+        RULE_SET_PARAMETER,
+        GOLD_VERSION_PARAMETER,
         OpenApiParameter(
             "dimension", str, description="By which classes; the first unless said."
         ),
@@ -518,18 +535,18 @@ def several(request: Request, phase: Phase) -> Response:
     page = several_runs(phase, request.user, SeveralRunsQuery.of(request.query_params))
     lines = {
         "metrics": [
-            _instance_line_members(line, is_class=False) for line in page.metrics
+            _serialize_compared_values(line, is_class=False) for line in page.metrics
         ],
         "classes": [
-            _instance_line_members(line, is_class=True) for line in page.classes
+            _serialize_compared_values(line, is_class=True) for line in page.classes
         ],
     }
     facts = {**vars(page), "rules": page.board.rules, **lines}
-    return Response(SeveralSerializer(facts).data, headers=UNCACHED_HEADERS)
+    return Response(RunComparisonSerializer(facts).data, headers=UNCACHED_HEADERS)
 
 
-def _instance_line_members(
-    line: ComparedValuesLine, *, is_class: bool
+def _serialize_compared_values(
+    line: ComparedScoresRow, *, is_class: bool
 ) -> dict[str, Any]:
     return {
         "name": line.name,
@@ -549,7 +566,7 @@ def _instance_line_members(
     }
 
 
-ReadInstanceSerializer = build_serializer(
+ComparedInstanceSerializer = build_serializer(
     "ReadInstance",
     "One instance; what you may not see is empty.",
     name=(str, "By which participants know it."),
@@ -560,7 +577,7 @@ ReadInstanceSerializer = build_serializer(
     values_a=(dict[str, float | None], "By metric; null where undefined."),
     values_b=dict[str, float | None],
 )
-InstancesSerializer = build_serializer(
+ComparedInstancesSerializer = build_serializer(
     "Instances",
     "A page of the instances of two runs.",
     a=(int, "A submission."),
@@ -574,14 +591,14 @@ InstancesSerializer = build_serializer(
     count=(int, "Instances that are chosen."),
     page=int,
     pages=int,
-    instances=ReadInstanceSerializer(many=True),
+    instances=ComparedInstanceSerializer(many=True),
 )
 
 
 @get(
     "phases/<int:pk>/instances/",
-    role=phase_for_reader,
-    answers=InstancesSerializer,
+    role=visible_phase_or_404,
+    answers=ComparedInstancesSerializer,
     parameters=[
         OpenApiParameter(
             "a", int, description="A submission; the first of the board unless said."
@@ -589,8 +606,8 @@ InstancesSerializer = build_serializer(
         OpenApiParameter(
             "b", int, description="Another one; the row beside the first unless said."
         ),
-        RULES_PARAMETER,
-        GOLD_PARAMETER,
+        RULE_SET_PARAMETER,
+        GOLD_VERSION_PARAMETER,
         OpenApiParameter("metric", str, description="By which metric `which` chooses."),
         OpenApiParameter(
             "which",
@@ -642,11 +659,11 @@ def instances(request: Request, phase: Phase) -> Response:
                     "answer_a": instance.answers[0],
                     "answer_b": instance.answers[1],
                     "values_a": {
-                        name: finite(values[0])
+                        name: finite_or_none(values[0])
                         for name, values in instance.values.items()
                     },
                     "values_b": {
-                        name: finite(values[1])
+                        name: finite_or_none(values[1])
                         for name, values in instance.values.items()
                     },
                 }
@@ -657,7 +674,7 @@ def instances(request: Request, phase: Phase) -> Response:
     )
 
 
-OutsideSerializer = build_serializer(
+ManualMeasureSerializer = build_serializer(
     "Outside",
     "What was measured elsewhere of the runs on the board.",
     name=str,
@@ -671,8 +688,8 @@ OutsideSerializer = build_serializer(
 
 @get(
     "phases/<int:pk>/outside/",
-    role=phase_for_reader,
-    answers=[OutsideSerializer],
+    role=visible_phase_or_404,
+    answers=[ManualMeasureSerializer],
     is_open=True,
     name="outside",
 )
@@ -681,8 +698,8 @@ def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
 
     The list is empty if you may not see scores.
     """
-    board = cached_board(phase, request.user)
-    entered = manual_scores_of(board, board.rows)
+    board = load_cached_board(phase, request.user)
+    entered = load_manual_scores(board, board.rows)
     for measure in entered.measures:
         measure.values = entered.values[measure.pk]  # type: ignore[attr-defined]
     return entered.measures
@@ -690,15 +707,15 @@ def outside_scores(request: Request, phase: Phase) -> Sequence[ManualMeasure]:
 
 @post(
     "phases/<int:pk>/outside/",
-    role=phase_to_organise,
-    form=serializer_for_form(OutsideForm),
-    answers=[OutsideSerializer],
+    role=organised_phase_or_404,
+    form=build_form_serializer(OutsideForm),
+    answers=[ManualMeasureSerializer],
 )
 def enter_outside_scores(
     request: Request, phase: Phase, form: dict[str, Any]
 ) -> Sequence[ManualMeasure]:
     """Enter what was measured elsewhere, in the place of a measure of the same name; for organisers."""
-    ENTER_MEASURE(phase, signed_in_user(request), **form)
+    SAVE_MANUAL_MEASURE(phase, require_signed_in_user(request), **form)
     return outside_scores(request, phase)
 
 
@@ -712,7 +729,7 @@ ErratumSerializer = build_serializer(
 
 @get(
     "phases/<int:pk>/errata/",
-    role=phase_for_reader,
+    role=visible_phase_or_404,
     answers=[ErratumSerializer],
     is_open=True,
     name="errata",
@@ -722,10 +739,10 @@ def errata(request: Request, phase: Phase) -> Any:
 
     The list is empty if you may not see the board.
     """
-    return visible_errata(phase, audience_of(phase, request.user))
+    return list_visible_errata(phase, determine_audience(phase, request.user))
 
 
-makes(
+register_creating_action(
     PUBLISH_ERRATUM,
     "phases/<int:pk>/errata/",
     form=ErratumSerializer,

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from citeboard.api import operations
 from citeboard.api.serializers import RejectedRun, build_serializer
-from citeboard.teams.api import signed_in_user
+from citeboard.teams.api import require_signed_in_user
 from citeboard.teams.models import User
 from scoring.exchange.bundles.importing import (
     create_drafted_season,
@@ -44,19 +44,19 @@ class CompetitionForm(serializers.Serializer[Any]):
     )
 
 
-ReportLineSerializer = build_serializer(
+BundleReportLineSerializer = build_serializer(
     "ReportLine",
     "What was understood of a bundle, left out or is to be decided, or what prevents the import.",
     verdict=serializers.ChoiceField(choices=VERDICTS_BY_SEVERITY),
     place=(str, "A key of competition.yaml, or a file of the bundle."),
     message=str,
 )
-ImportedSerializer = build_serializer(
+ImportedBundleSerializer = build_serializer(
     "Imported",
     "The report of a bundle, and the draft that was made of it.",
     season=(str, "The slug of the draft; empty where nothing was made."),
     dry_run=bool,
-    report=ReportLineSerializer(many=True),
+    report=BundleReportLineSerializer(many=True),
 )
 
 
@@ -64,7 +64,7 @@ ImportedSerializer = build_serializer(
     "new-season-bundle/",
     role=require_season_creator,
     form=CompetitionForm,
-    answers=ImportedSerializer,
+    answers=ImportedBundleSerializer,
     responses={
         422: OpenApiResponse(RejectedRun, "The draft was refused; nothing was made.")
     },
@@ -77,7 +77,11 @@ def new_season_from_bundle(
     request: Request, creator: User, form: dict[str, Any]
 ) -> Response:
     """Create a draft season from a bundle of Codabench or CodaLab, for staff."""
-    by, is_dry_run, made = signed_in_user(request), operations.is_dry_run(request), ""
+    by, is_dry_run, made = (
+        require_signed_in_user(request),
+        operations.is_dry_run(request),
+        "",
+    )
     named = {name: form.get(name, "") for name in ("slug", "title")}
     gold = form.get("gold", [])
     with (
@@ -94,6 +98,6 @@ def new_season_from_bundle(
         {
             "season": made,
             "dry_run": is_dry_run,
-            "report": ReportLineSerializer(draft.report, many=True).data,
+            "report": BundleReportLineSerializer(draft.report, many=True).data,
         }
     )

@@ -9,22 +9,22 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from citeboard.acts import estimates as acts
-from citeboard.acts.declared import numbered
-from citeboard.api.background import begins
+from citeboard.acts.declared import build_season_row_lookup
+from citeboard.api.background import register_job_action
 from citeboard.api.boards import UNCACHED_HEADERS
-from citeboard.api.operations import get, register_act_operation
-from citeboard.api.seasons import phase_for_reader, phase_to_organise
+from citeboard.api.operations import get, register_action_operation
+from citeboard.api.seasons import organised_phase_or_404, visible_phase_or_404
 from citeboard.api.serializers import build_serializer
 from citeboard.core import storage
 from scoring.models import EstimateSheet
-from scoring.results.board.estimates import published_estimates_for
+from scoring.results.board.estimates import find_published_estimates_of_board
 from scoring.results.board.standings import compute_board
-from scoring.results.board.visibility import Visibility, audience_of
+from scoring.results.board.visibility import BoardVisibility, determine_audience
 from tasks.models import Phase
-from tasks.seasons.access import season_to_organise
+from tasks.seasons.access import get_organised_season_or_404
 
 JSON_LINES_CONTENT_TYPE = "application/x-ndjson"
-EstimateSerializer = build_serializer(
+ScoreEstimateSerializer = build_serializer(
     "Estimate",
     "The estimated score of a run, or its difference from another run's; null where it is not estimated.",
     measure=str,
@@ -49,24 +49,24 @@ EstimateSerializer = build_serializer(
         "Why there is no estimate: too few topics, labels, or labels of one kind.",
     ),
 )
-EstimatesSerializer = build_serializer(
+BoardEstimatesSerializer = build_serializer(
     "Estimates",
     "The estimated scores of a board.",
     method=str,
-    of=serializers.ChoiceField(choices=EstimateSheet.Of.choices),
+    of=serializers.ChoiceField(choices=EstimateSheet.UnitKind.choices),
     labels_a_run=int,
     seed=(
         str | None,
         "The seed of the sample; null until everybody may have the gold.",
     ),
     rules=str,
-    estimates=EstimateSerializer(many=True),
+    estimates=ScoreEstimateSerializer(many=True),
 )
 EstimateSheetSerializer = build_serializer(
     "EstimateSheet",
     "A sample of units that people label.",
     id=int,
-    of=serializers.ChoiceField(choices=EstimateSheet.Of.choices),
+    of=serializers.ChoiceField(choices=EstimateSheet.UnitKind.choices),
     labels=int,
     seed=str,
     rules=str,
@@ -81,42 +81,44 @@ EstimateSheetSerializer = build_serializer(
     is_open=bool,
     has_labels=bool,
 )
-sheet_to_organise = numbered("estimates", season_to_organise)
+estimate_sheet_to_organise_or_404 = build_season_row_lookup(
+    "estimates", get_organised_season_or_404
+)
 
 
 @get(
     "phases/<int:pk>/estimates/",
-    role=phase_for_reader,
-    answers=EstimatesSerializer,
+    role=visible_phase_or_404,
+    answers=BoardEstimatesSerializer,
     is_open=True,
     name="estimates",
 )
 def estimates(request: Request, phase: Phase) -> Response:
     """Return the estimated scores of a phase's board."""
-    audience = audience_of(phase, request.user)
+    audience = determine_audience(phase, request.user)
     board = compute_board(phase, request.user, audience=audience)
-    is_shown = board.visibility == Visibility.SCORES
-    found = published_estimates_for(board) if is_shown else None
+    is_shown = board.visibility == BoardVisibility.SCORES
+    found = find_published_estimates_of_board(board) if is_shown else None
     if found is None:
         raise Http404("No estimated scores are published of this phase.")
     return Response(found.facts, headers=UNCACHED_HEADERS)
 
 
-begins(
-    acts.MAKE_ESTIMATES,
+register_job_action(
+    acts.CREATE_ESTIMATE_SHEET,
     "phases/<int:pk>/estimate-sheets/",
     "make_estimates",
-    role=phase_to_organise,
+    role=organised_phase_or_404,
     name="estimate-sheets",
     lets_out=False,
 )
 
 
-begins(
-    acts.MAKE_DISAGREEMENTS,
+register_job_action(
+    acts.CREATE_DISAGREEMENT_SHEET,
     "phases/<int:pk>/disagreements/",
     "make_disagreements",
-    role=phase_to_organise,
+    role=organised_phase_or_404,
     name="disagreements",
     lets_out=False,
 )
@@ -124,7 +126,7 @@ begins(
 
 @get(
     "phases/<int:pk>/estimate-sheets/",
-    role=phase_to_organise,
+    role=organised_phase_or_404,
     answers=[EstimateSheetSerializer],
     name="estimate-sheets",
 )
@@ -145,37 +147,37 @@ def estimate_sheets(request: Request, phase: Phase) -> Any:
 
 @get(
     "estimate-sheets/<int:pk>/rows/",
-    role=sheet_to_organise,
+    role=estimate_sheet_to_organise_or_404,
     files=[JSON_LINES_CONTENT_TYPE],
 )
 def estimate_sheet_rows(request: Request, sheet: EstimateSheet) -> HttpResponse:
     """Return the unlabelled lines of a sheet, whose texts may be secret, for
     organisers.
     """
-    with storage.statistics.open(sheet.file) as kept:
+    with storage.statistics_file_storage.open(sheet.file) as kept:
         content = kept.read()
     return HttpResponse(
         content, content_type=f"{JSON_LINES_CONTENT_TYPE}; charset=utf-8"
     )
 
 
-begins(
-    acts.BRING_LABELS,
+register_job_action(
+    acts.IMPORT_PEOPLE_LABELS,
     "estimate-sheets/<int:pk>/labels/",
     "bring_labels",
-    role=sheet_to_organise,
+    role=estimate_sheet_to_organise_or_404,
     is_upload=True,
     lets_out=False,
 )
-register_act_operation(
-    acts.PUBLISH_ESTIMATES,
+register_action_operation(
+    acts.PUBLISH_ESTIMATED_SCORES,
     "estimate-sheets/<int:pk>/publish/",
     "publish_estimates",
-    role=sheet_to_organise,
+    role=estimate_sheet_to_organise_or_404,
 )
-register_act_operation(
-    acts.TAKE_ESTIMATES_BACK,
+register_action_operation(
+    acts.UNPUBLISH_ESTIMATED_SCORES,
     "estimate-sheets/<int:pk>/take-back/",
     "take_estimates_back",
-    role=sheet_to_organise,
+    role=estimate_sheet_to_organise_or_404,
 )

@@ -53,22 +53,22 @@ def add_examples_to_schema(result: dict[str, Any], **kwargs: Any) -> dict[str, A
             for media in (
                 media for body in bodies for media in body.get("content", {}).values()
             ):
-                if name := _component_of_schema(media["schema"]):
-                    media["example"] = _compose_example(name, components)
+                if name := _find_component_name(media["schema"]):
+                    media["example"] = _build_component_example(name, components)
     return result
 
 
-def _compose_example(name: str, components: dict[str, Any]) -> dict[str, Any]:
+def _build_component_example(name: str, components: dict[str, Any]) -> dict[str, Any]:
     """Return an example of a component of the API schema.
 
     The example omits fields without example values, and a test reports these fields.
     """
     while "properties" not in components[name]:
         # The example uses a component's first alternative, which is the most common.
-        name = _component_of_schema(components[name]) or ""
+        name = _find_component_name(components[name]) or ""
     fields = components[name]["properties"]
     values = {
-        field: _example_value(name, field, part, components)
+        field: _build_field_example(name, field, part, components)
         for field, part in fields.items()
         if field not in RARE_RESPONSE_FIELDS and part.get("format") != "binary"
     }
@@ -77,32 +77,34 @@ def _compose_example(name: str, components: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _example_value(
+def _build_field_example(
     name: str, field: str, part: dict[str, Any], components: dict[str, Any]
 ) -> Any:
     values = _read_example_values()
     if f"{name}.{field}" in values:
         return values[f"{name}.{field}"]
-    below = _component_of_schema(part) or _component_of_schema(part.get("items", {}))
+    below = _find_component_name(part) or _find_component_name(part.get("items", {}))
     if below and "properties" in components[below]:
-        composed = _compose_example(below, components)
+        composed = _build_component_example(below, components)
         return [composed] if part.get("type") == "array" else composed
     inner = part.get("additionalProperties")
     if inner and field in EXAMPLE_MAPPING_KEYS:
-        return _mapping_example(EXAMPLE_MAPPING_KEYS[field], inner, components)
+        return _build_mapping_example(EXAMPLE_MAPPING_KEYS[field], inner, components)
     return values.get(field, MISSING_EXAMPLE)
 
 
-def _mapping_example(
+def _build_mapping_example(
     names: list[str], part: dict[str, Any], components: dict[str, Any]
 ) -> dict[str, Any]:
     first, *rest = names
-    if below := _component_of_schema(part):
-        return {first: _compose_example(below, components)}
-    return {first: _mapping_example(rest, part["additionalProperties"], components)}
+    if below := _find_component_name(part):
+        return {first: _build_component_example(below, components)}
+    return {
+        first: _build_mapping_example(rest, part["additionalProperties"], components)
+    }
 
 
-def _component_of_schema(part: dict[str, Any]) -> str | None:
+def _find_component_name(part: dict[str, Any]) -> str | None:
     """Return the name of the component to which a schema refers, even if the schema
     allows null.
     """

@@ -7,30 +7,33 @@ from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.api.boards import RULES_PARAMETER, UNCACHED_HEADERS
+from citeboard.api.boards import RULE_SET_PARAMETER, UNCACHED_HEADERS
 from citeboard.api.operations import get
-from citeboard.api.seasons import phase_for_reader
+from citeboard.api.seasons import visible_phase_or_404
 from citeboard.api.serializers import build_serializer
 from scoring.models import EstimateSheet
-from scoring.results.board.judge_facts import judges_as_dict
+from scoring.results.board.judge_facts import judges_as_json_values
 from scoring.results.board.judges import (
-    ALL_TIED,
-    FEW_SYSTEMS,
     KIND_NAMES,
-    NO_PAIRS,
-    ONE_LABEL,
+    NO_AGREEMENT_NO_PAIRS,
+    NO_AGREEMENT_ONE_LABEL,
+    NO_AGREEMENT_PART_WITHHELD,
+    NO_AGREEMENT_SEVERAL_KINDS,
+    NO_CORRELATION_ALL_TIED,
+    NO_CORRELATION_FEW_SYSTEMS,
     OTHER_LABELS,
-    PART_WITHHELD,
-    SEVERAL_KINDS,
-    visible_judges_of,
+    find_visible_judges_of_board,
 )
-from scoring.results.board.query import cached_board_or_404
-from scoring.results.board.visibility import audience_of
-from scoring.stats.jackknife import NoInterval
+from scoring.results.board.query import load_cached_board_or_404
+from scoring.results.board.visibility import determine_audience
+from scoring.stats.jackknife import NoIntervalReason
 from tasks.models import Phase
 
-#: WHY_NO_INTERVAL lists the reasons for which a kappa has no interval.
-WHY_NO_INTERVAL = f"Null, “{NoInterval.FEW_UNITS}”, “{NoInterval.FEW_OF_A_CLASS}”, “{NoInterval.UNDEFINED}”"
+#: NO_INTERVAL_HELP_TEXT lists the reasons for which a kappa has no interval.
+NO_INTERVAL_HELP_TEXT = (
+    f"Null, “{NoIntervalReason.FEW_UNITS}”, “{NoIntervalReason.FEW_OF_A_CLASS}”, "
+    f"“{NoIntervalReason.UNDEFINED}”"
+)
 
 RankByJudgeSerializer = build_serializer(
     "RankByJudge",
@@ -39,7 +42,7 @@ RankByJudgeSerializer = build_serializer(
     first_rank=int,
     rank=(int | None, "Null if the judge has not judged the run."),
 )
-LabelByJudgeSerializer = build_serializer(
+LabelAgreementSerializer = build_serializer(
     "LabelByJudge",
     "How a judge treats a label; a number is null where people gave no such label.",
     label=str,
@@ -50,24 +53,24 @@ LabelByJudgeSerializer = build_serializer(
         "Share of judgements with another label by people to which the judge gave another label.",
     ),
 )
-ConfusedLabelsSerializer = build_serializer(
+ConfusionCellSerializer = build_serializer(
     "ConfusedLabels",
     "Judgements with one label by people and one by the judge.",
     people=str,
     judge=str,
     judgements=int,
 )
-SystemWithPeopleSerializer = build_serializer(
+SystemLabelAgreementSerializer = build_serializer(
     "SystemWithPeople",
     "The labels of a run by people and by a judge.",
     run=int,
     judgements=int,
-    by_label=LabelByJudgeSerializer(many=True),
+    by_label=LabelAgreementSerializer(many=True),
 )
-WithPeopleSerializer = build_serializer(
+JudgeAgreementSerializer = build_serializer(
     "JudgeWithPeople",
     "People's labels beside a judge's, counted on the sample of the published estimates.",
-    of=serializers.ChoiceField(choices=EstimateSheet.Of.choices),
+    of=serializers.ChoiceField(choices=EstimateSheet.UnitKind.choices),
     judgements=(
         int,
         "Judgements that both labelled, once for each run that they concern.",
@@ -76,16 +79,16 @@ WithPeopleSerializer = build_serializer(
     kappa=(float | None, "Cohen's kappa."),
     low=(float | None, "Of the 95 % interval by the jackknife over topics."),
     high=float | None,
-    why_no_kappa=(str | None, f"Null or “{ONE_LABEL}”."),
+    why_no_kappa=(str | None, f"Null or “{NO_AGREEMENT_ONE_LABEL}”."),
     why_no_interval=(
         str | None,
-        f"{WHY_NO_INTERVAL}.",
+        f"{NO_INTERVAL_HELP_TEXT}.",
     ),
-    confusion=ConfusedLabelsSerializer(many=True),
-    by_label=LabelByJudgeSerializer(many=True),
-    systems=SystemWithPeopleSerializer(many=True),
+    confusion=ConfusionCellSerializer(many=True),
+    by_label=LabelAgreementSerializer(many=True),
+    systems=SystemLabelAgreementSerializer(many=True),
 )
-RepeatsSerializer = build_serializer(
+RepeatedJudgementsSerializer = build_serializer(
     "JudgeRepeats",
     "Pairs behind the numbers that a judge labelled more than once.",
     pairs=int,
@@ -95,10 +98,10 @@ KINDS_OF_LABELS = ", ".join(KIND_NAMES)
 #: JUDGE_QUALITY_FIELDS contains an LLM judge's fields for agreement with people and consistency.
 JUDGE_QUALITY_FIELDS: dict[str, Any] = {
     "kinds": (list[str], f"Labels that the scores take from it: {KINDS_OF_LABELS}."),
-    "with_people": WithPeopleSerializer(
+    "with_people": JudgeAgreementSerializer(
         allow_null=True, help_text="Null without published estimates of its board."
     ),
-    "repeats": RepeatsSerializer(
+    "repeats": RepeatedJudgementsSerializer(
         allow_null=True, help_text="Null without repeated pairs."
     ),
 }
@@ -112,7 +115,10 @@ AGREEMENT_FIELDS: dict[str, Any] = {
     "kappa": (float | None, "Cohen's kappa over these pairs."),
     "why_no_kappa": (
         str | None,
-        f"Null, “{PART_WITHHELD}”, “{NO_PAIRS}”, “{ONE_LABEL}” or “{SEVERAL_KINDS}”.",
+        (
+            f"Null, “{NO_AGREEMENT_PART_WITHHELD}”, “{NO_AGREEMENT_NO_PAIRS}”, "
+            f"“{NO_AGREEMENT_ONE_LABEL}” or “{NO_AGREEMENT_SEVERAL_KINDS}”."
+        ),
     ),
     "kappa_low": (
         float | None,
@@ -121,7 +127,7 @@ AGREEMENT_FIELDS: dict[str, Any] = {
     "kappa_high": float | None,
     "why_no_kappa_interval": (
         str | None,
-        f"{WHY_NO_INTERVAL} or “{NoInterval.NO_TOPICS}”.",
+        f"{NO_INTERVAL_HELP_TEXT} or “{NoIntervalReason.NO_TOPICS}”.",
     ),
 }
 AgreementByKindSerializer = build_serializer(
@@ -130,7 +136,7 @@ AgreementByKindSerializer = build_serializer(
     kind=(str, f"Of {KINDS_OF_LABELS}."),
     **AGREEMENT_FIELDS,
 )
-JudgeViewSerializer = build_serializer(
+FurtherJudgeSerializer = build_serializer(
     "JudgeView",
     "A further judge beside the judge of a board that it replaces.",
     judge=str,
@@ -145,7 +151,7 @@ JudgeViewSerializer = build_serializer(
     systems=(int, "Ranked systems with a value by both judges."),
     why_no_tau_b=(
         str | None,
-        f"Null, “{FEW_SYSTEMS}”, “{ALL_TIED}” or “{OTHER_LABELS}”.",
+        f"Null, “{NO_CORRELATION_FEW_SYSTEMS}”, “{NO_CORRELATION_ALL_TIED}” or “{OTHER_LABELS}”.",
     ),
     **AGREEMENT_FIELDS,
     by_kind=AgreementByKindSerializer(many=True),
@@ -158,22 +164,22 @@ OtherJudgeSerializer = build_serializer(
     judge=str,
     **JUDGE_QUALITY_FIELDS,
 )
-JudgesOfBoardSerializer = build_serializer(
+BoardJudgesSerializer = build_serializer(
     "JudgesOfBoard",
     "The judges of a board: those of the task's options decide its scores, the others have views.",
     first_judge=str,
     rules=str,
     others=OtherJudgeSerializer(many=True),
-    views=JudgeViewSerializer(many=True),
+    views=FurtherJudgeSerializer(many=True),
     **JUDGE_QUALITY_FIELDS,
 )
 
 
 @get(
     "phases/<int:pk>/judges/",
-    role=phase_for_reader,
-    answers=JudgesOfBoardSerializer,
-    parameters=[RULES_PARAMETER],
+    role=visible_phase_or_404,
+    answers=BoardJudgesSerializer,
+    parameters=[RULE_SET_PARAMETER],
     is_open=True,
     name="judges",
 )
@@ -181,10 +187,14 @@ def judges(request: Request, phase: Phase) -> Response:
     """List the LLM judges of a phase's board, the correlations of their rankings, and
     their agreement on pairs.
     """
-    audience = audience_of(phase, request.user)
+    audience = determine_audience(phase, request.user)
     rules = request.query_params.get("rules") or None
-    board = cached_board_or_404(phase, request.user, rules, None, audience=audience)
-    found = visible_judges_of(board, request.user)
+    board = load_cached_board_or_404(
+        phase, request.user, rules, None, audience=audience
+    )
+    found = find_visible_judges_of_board(board, request.user)
     if found is None:
         raise Http404("This board has one judge, or shows no scores.")
-    return Response(judges_as_dict(found, request.user), headers=UNCACHED_HEADERS)
+    return Response(
+        judges_as_json_values(found, request.user), headers=UNCACHED_HEADERS
+    )

@@ -30,42 +30,52 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from citeboard.acts import effects, rehearsal as acts
-from citeboard.acts.declared import HOLDER_NAMES_BY_ROLE, Act, Lookup, numbered, within
+from citeboard.acts.declared import (
+    URL_SUBJECT_NAMES_BY_ROLE,
+    SubjectLookup,
+    UserAction,
+    build_nested_row_lookup,
+    build_season_row_lookup,
+)
 from citeboard.api.serializers import (
+    build_dataclass_serializer,
+    build_form_serializer,
     build_serializer,
-    serializer_for_dataclass,
-    serializer_for_form,
-    text_list_field,
+    build_text_list_field,
 )
 from citeboard.background.kinds import queue_dry_runs
 from citeboard.core import api
 from citeboard.core.api import allow_any_origin
-from citeboard.core.query import chosen_value, invalid_value, refuse_unknown
-from citeboard.teams.access import team_for_lead
-from citeboard.teams.api import signed_in_user
+from citeboard.core.query import (
+    build_invalid_value_error,
+    find_permitted_value,
+    reject_unknown_names,
+)
+from citeboard.teams.access import led_team_or_error
+from citeboard.teams.api import require_signed_in_user
 from tasks.gold.content import Compared
 from tasks.gold.early import (
-    BUDGET_KIND,
     CONFIRMATION_FIELDS,
+    GOLD_BUDGET_KIND,
     ConfirmedDisclosure,
     confirm_disclosure,
 )
 from tasks.gold.secrecy import ContentKind
-from tasks.seasons.access import season_to_organise
-from tasks.submissions.refusals import RunUnusable
+from tasks.seasons.access import get_organised_season_or_404
+from tasks.submissions.refusals import RunUploadUnusable
 from tasks.types import InputRefused, Problem
-from tasks.types.problems import capped
+from tasks.types.problems import select_problems_to_list
 
 
-class FileRefused(RunUnusable):
+class UploadedFileRejected(RunUploadUnusable):
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("the file is refused")
-        self.problems, self.more = capped(problems)
+        self.problems, self.more = select_problems_to_list(problems)
 
 
-F = TypeVar("F", bound=Callable[..., Any])
+FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 AnySerializer = type[serializers.BaseSerializer[Any]]
-_page_of: Any = cache(api.build_page_serializer)
+_cached_page_serializer: Any = cache(api.build_page_serializer)
 EMBARGO_CONFIRMATION_PARAMETERS = (
     OpenApiParameter(
         CONFIRMATION_FIELDS[0],
@@ -78,7 +88,10 @@ EMBARGO_CONFIRMATION_PARAMETERS = (
         description="With it, the reason, which stands in the history.",
     ),
 )
-FILES, FIELDS = "multipart/form-data", "application/x-www-form-urlencoded"
+MULTIPART_CONTENT_TYPE, URL_ENCODED_CONTENT_TYPE = (
+    "multipart/form-data",
+    "application/x-www-form-urlencoded",
+)
 
 
 # The API schema would show a docstring of OperationView at each operation.
@@ -96,11 +109,11 @@ class OperationView(APIView):
             and response.status_code == 200
             and isinstance(response, Response)
         ):
-            response.add_post_render_callback(partial(_conditional_response, request))
+            response.add_post_render_callback(partial(_apply_conditional_get, request))
         return response
 
 
-def _conditional_response(request: Request, response: Response) -> HttpResponseBase:
+def _apply_conditional_get(request: Request, response: Response) -> HttpResponseBase:
     """Respond with status 304 if the client has already cached this response."""
     set_response_etag(response)
     answer = get_conditional_response(
@@ -115,12 +128,12 @@ def _conditional_response(request: Request, response: Response) -> HttpResponseB
 _VIEWS_BY_ADDRESS: dict[str, type[OperationView]] = {}
 
 
-LetOutSerializer = build_serializer(
+EmbargoBreachSerializer = build_serializer(
     "LetOut",
     "What would be known before its time, or beyond the budget of bits that phases may tell of gold.",
     phase=int,
     what=serializers.ChoiceField(
-        choices=[*(kind.value for kind in ContentKind), BUDGET_KIND]
+        choices=[*(kind.value for kind in ContentKind), GOLD_BUDGET_KIND]
     ),
     free_from=(dt.datetime | None, "Null where nothing says when."),
     bits=serializers.FloatField(
@@ -145,7 +158,7 @@ LetOutSerializer = build_serializer(
 class TooEarly(api.Closed):
     """The action is not possible now, or would reveal information under embargo."""
 
-    lets_out = LetOutSerializer(
+    lets_out = EmbargoBreachSerializer(
         many=True, required=False, help_text="Only where it would."
     )
     task = serializers.CharField(
@@ -153,21 +166,21 @@ class TooEarly(api.Closed):
     )
 
 
-ToldSerializer = serializer_for_dataclass(
+PredictedMessageSerializer = build_dataclass_serializer(
     effects.Told,
     "What people would be told; `title` and `text` are the words of one of them.",
 )
-serializer_for_dataclass(
+build_dataclass_serializer(
     Compared, "Instances of the version before and of the new one."
 )
-MadePhaseSerializer = serializer_for_dataclass(
+PredictedPhaseSerializer = build_dataclass_serializer(
     effects.MadePhase, "A phase of a season that would be made, in words."
 )
-MovedSerializer = serializer_for_dataclass(
+PredictedRankChangeSerializer = build_dataclass_serializer(
     effects.Moved,
     "A run that would count otherwise; rank and score are empty where it stands on no board.",
 )
-GoldStepSerializer = serializer_for_dataclass(
+PredictedGoldVersionSerializer = build_dataclass_serializer(
     effects.GoldStep,
     "A new version of a split's gold.",
     findings=serializers.ListField(
@@ -183,32 +196,32 @@ GoldStepSerializer = serializer_for_dataclass(
 class RehearsalSerializer(serializers.Serializer[Any]):
     """The predicted effects of an action that was not carried out."""
 
-    done = text_list_field(source="effects.steps.done")
-    made = MadePhaseSerializer(many=True, source="effects.steps.made")
+    done = build_text_list_field(source="effects.steps.done")
+    made = PredictedPhaseSerializer(many=True, source="effects.steps.made")
     changes = serializers.ListField(
         child=serializers.DictField(),
         source="effects.steps.changes",
         help_text="Key, before and after.",
     )
-    seen = text_list_field(source="effects.disclosure.seen")
-    unseen = text_list_field(source="effects.disclosure.unseen")
-    told = ToldSerializer(many=True, source="effects.messages.told")
+    seen = build_text_list_field(source="effects.disclosure.seen")
+    unseen = build_text_list_field(source="effects.disclosure.unseen")
+    told = PredictedMessageSerializer(many=True, source="effects.messages.told")
     posted = serializers.IntegerField(
         source="effects.messages.posted", help_text="How many posts to webhooks."
     )
-    gold = GoldStepSerializer(many=True, source="effects.scores.gold")
-    scored = text_list_field(source="effects.scores.scored")
-    jobs = text_list_field(
+    gold = PredictedGoldVersionSerializer(many=True, source="effects.scores.gold")
+    scored = build_text_list_field(source="effects.scores.scored")
+    jobs = build_text_list_field(
         "Addresses of the background jobs that tell the scores that would follow: of the best, of the rest."
     )
-    moved = MovedSerializer(many=True, source="effects.scores.moved")
-    confirmed = text_list_field(source="effects.scores.confirmed")
+    moved = PredictedRankChangeSerializer(many=True, source="effects.scores.moved")
+    confirmed = build_text_list_field(source="effects.scores.confirmed")
     changes_tries = serializers.BooleanField(source="effects.changes_tries")
     is_final = serializers.BooleanField()
     name = serializers.CharField(
         help_text="That is to be typed to go on, with a reason, where `asks_for_name`."
     )
-    lets_out = LetOutSerializer(
+    lets_out = EmbargoBreachSerializer(
         many=True, help_text="What would be known before its time."
     )
     asks = serializers.BooleanField(help_text="Whether something changes for somebody.")
@@ -235,9 +248,9 @@ def is_dry_run(request: Request, *, is_rehearsed: bool = True) -> bool:
     """
     sent = [
         *request.query_params.getlist(DRY_RUN_PARAMETER.name),
-        *_body_values(request, DRY_RUN_PARAMETER.name),
+        *_find_body_values(request, DRY_RUN_PARAMETER.name),
     ]
-    values = {_read_switch(DRY_RUN_PARAMETER.name, value) for value in sent}
+    values = {_parse_boolean_parameter(DRY_RUN_PARAMETER.name, value) for value in sent}
     if len(values) > 1:
         raise ValidationError({DRY_RUN_PARAMETER.name: ["It is both true and false."]})
     if values == {True} and not is_rehearsed:
@@ -247,23 +260,23 @@ def is_dry_run(request: Request, *, is_rehearsed: bool = True) -> bool:
     return values == {True}
 
 
-def _read_switch(name: str, value: object) -> bool:
+def _parse_boolean_parameter(name: str, value: object) -> bool:
     if isinstance(value, bool):
         return value
     text = str(value) if isinstance(value, str | int) else ""
     if text not in BOOLEAN_SPELLINGS:
-        raise invalid_value(name, value, BOOLEAN_SPELLINGS)
+        raise build_invalid_value_error(name, value, BOOLEAN_SPELLINGS)
     return BOOLEAN_SPELLINGS[text]
 
 
-def _body_values(request: Request, name: str) -> list[Any]:
+def _find_body_values(request: Request, name: str) -> list[Any]:
     body: Any = {} if request.method in api.READ_METHODS else request.data
     if isinstance(body, QueryDict):
         return list(body.getlist(name))
     return [body[name]] if name in body else []
 
 
-def request_field_names(request: Request) -> list[str]:
+def list_request_field_names(request: Request) -> list[str]:
     """Return the field names in the request body, without the fields that every
     operation accepts.
     """
@@ -271,14 +284,14 @@ def request_field_names(request: Request) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Body:
+class PermittedBodyFields:
     names: tuple[str, ...]
     warns_of_unknown: bool
 
     @classmethod
     def of(
         cls, fields: Iterable[str], takes_dry_runs: bool, warns_of_unknown: bool
-    ) -> "Body":
+    ) -> "PermittedBodyFields":
         return cls(
             (*fields, *([DRY_RUN_PARAMETER.name] if takes_dry_runs else [])),
             warns_of_unknown,
@@ -289,7 +302,7 @@ class Body:
         warns of unknown fields.
         """
         if request.method not in api.READ_METHODS and not self.warns_of_unknown:
-            refuse_unknown(request_field_names(request), self.names)
+            reject_unknown_names(list_request_field_names(request), self.names)
 
 
 class DryRunForm(serializers.Serializer[Any]):
@@ -302,7 +315,7 @@ class DryRunForm(serializers.Serializer[Any]):
     )
 
 
-def _request_body_schema(sent: Any, method: str, *, takes_dry_runs: bool) -> Any:
+def _build_request_body_schema(sent: Any, method: str, *, takes_dry_runs: bool) -> Any:
     """Return the description of an operation's request body for the API schema.
 
     DELETE requests get no field for dry runs, because clients usually send no body with
@@ -319,12 +332,12 @@ def _add_dry_run_field(form: Any) -> AnySerializer:
 
 
 @dataclass(frozen=True)
-class Parameters:
+class PermittedQueryParameters:
     names: tuple[str, ...]
     permitted: Mapping[str, Sequence[str]]
 
     @classmethod
-    def of(cls, listed: Sequence[Any]) -> "Parameters":
+    def of(cls, listed: Sequence[Any]) -> "PermittedQueryParameters":
         names: list[str] = []
         permitted: dict[str, Sequence[str]] = {}
         for one in listed:
@@ -343,12 +356,12 @@ class Parameters:
             for name in request.query_params
             if is_read or name != DRY_RUN_PARAMETER.name
         ]
-        refuse_unknown(names, self.names)
+        reject_unknown_names(names, self.names)
         for name, values in self.permitted.items():
-            chosen_value(request.query_params, name, values)
+            find_permitted_value(request.query_params, name, values)
 
 
-def confirmation_in_request(request: Request) -> acts.ActionConfirmation:
+def read_confirmation(request: Request) -> acts.ActionConfirmation:
     """Return the user's confirmation of an action from the request.
 
     The confirmation has no digest, because the API has no confirmation page. Actions
@@ -365,7 +378,7 @@ def confirmation_in_request(request: Request) -> acts.ActionConfirmation:
     )
 
 
-def _response_or_rehearsal(answers: Any, label: str) -> Any:
+def _add_rehearsal_to_response_schema(answers: Any, label: str) -> Any:
     is_worded = isinstance(answers, OpenApiResponse)
     written = answers.response if is_worded else answers
     if written is None:
@@ -415,7 +428,7 @@ class Operation:
     method: str
     address: str
     _: KW_ONLY
-    role: Lookup | None = None
+    role: SubjectLookup | None = None
     rest: Sequence[str] = ()
     form: AnySerializer | None = None
     query: AnySerializer | None = None
@@ -436,76 +449,90 @@ class Operation:
     operation_id: str = ""
     summary: str = ""
 
-    def __call__(self, function: F) -> F:
-        call = Call(self, function)
+    def __call__(self, function: FunctionT) -> FunctionT:
+        call = OperationCall(self, function)
 
-        def answer(
+        def handle_request(
             view: OperationView, request: Request, **parts: Any
         ) -> HttpResponseBase:
             return call.answer(request, parts)
 
-        first, _, answer.__doc__ = cleandoc(function.__doc__ or "").partition("\n\n")
+        first, _, handle_request.__doc__ = cleandoc(function.__doc__ or "").partition(
+            "\n\n"
+        )
         label = self.operation_id or function.__name__
         summary = self.summary or " ".join(first.split()).removesuffix(".")
         view = _VIEWS_BY_ADDRESS.setdefault(
             self.address, type("View", (OperationView,), {})
         )
-        setattr(view, self.method.lower(), self._openapi_schema(label, summary)(answer))
+        setattr(
+            view,
+            self.method.lower(),
+            self._build_openapi_schema(label, summary)(handle_request),
+        )
         view.name = self.name or getattr(view, "name", label.replace("_", "-"))
         view.summary = view.summary or summary
         if self.is_open:
             view.permission_classes = [AllowAny]
         if self.is_upload:
             view.throttle_classes = [api.RequestThrottle, api.UploadThrottle]
-        if self.has_file:
+        if self.has_file_field:
             view.parser_classes = [MultiPartParser]
         view.is_open |= self.is_open and self.method == "GET"
         return function
 
     @property
-    def may_let_out(self) -> bool:
-        of_organisers = self.role is season_to_organise
+    def can_breach_embargo(self) -> bool:
+        of_organisers = self.role is get_organised_season_or_404
         return self.method != "GET" and (self.lets_out or of_organisers)
 
     @cached_property
-    def listed(self) -> list[Any]:
+    def query_parameters(self) -> list[Any]:
         """Return the operation's query parameters for the API schema."""
         return [
             *([self.query] if self.query else []),
             *self.parameters,
             *(api.PAGE_PARAMETERS if self.pages is not None else []),
-            *(EMBARGO_CONFIRMATION_PARAMETERS if self.may_let_out else []),
+            *(EMBARGO_CONFIRMATION_PARAMETERS if self.can_breach_embargo else []),
         ]
 
     @cached_property
     def fields(self) -> dict[str, Any]:
         """Return the fields of the request body as a mapping from their names."""
-        return _writable_fields(self.body or self.form)
+        return _find_writable_fields(self.body or self.form)
 
     @property
-    def has_file(self) -> bool:
+    def has_file_field(self) -> bool:
         return any(
             isinstance(field, serializers.FileField) for field in self.fields.values()
         )
 
-    def _openapi_schema(self, label: str, summary: str) -> Any:
-        sent = _request_body_schema(
+    def _build_openapi_schema(self, label: str, summary: str) -> Any:
+        sent = _build_request_body_schema(
             self.body or self.form, self.method, takes_dry_runs=self.takes_dry_runs
         )
         media_types = (
-            [FILES] if self.has_file else [FILES, api.JSON_CONTENT_TYPE, FIELDS]
+            [MULTIPART_CONTENT_TYPE]
+            if self.has_file_field
+            else [
+                MULTIPART_CONTENT_TYPE,
+                api.JSON_CONTENT_TYPE,
+                URL_ENCODED_CONTENT_TYPE,
+            ]
         )
         return extend_schema(
             operation_id=label,
             summary=summary,
-            parameters=self.listed,
+            parameters=self.query_parameters,
             request=dict.fromkeys(media_types, sent) if sent else None,
-            responses=self._described_responses(),
+            responses=self._build_response_schemas(),
         )
 
-    def _described_responses(self) -> dict[Any, Any]:
+    def _build_response_schemas(self) -> dict[Any, Any]:
         described = {
-            **_success_response(self.answers, self.pages, self.files, self.status),
+            **_build_success_response_schema(
+                self.answers, self.pages, self.files, self.status
+            ),
             401: api.UNAUTHENTICATED_RESPONSE,
         }
         if self.pages or "<" in self.address:
@@ -516,9 +543,9 @@ class Operation:
         }
         if self.method != "GET":
             described[409] = (
-                TOO_EARLY_RESPONSE if self.may_let_out else api.CONFLICT_RESPONSE
+                TOO_EARLY_RESPONSE if self.can_breach_embargo else api.CONFLICT_RESPONSE
             )
-        if self.role is team_for_lead:
+        if self.role is led_team_or_error:
             described[403] = api.FORBIDDEN_RESPONSE
         if self.is_upload:
             described[413] = api.TOO_LARGE_RESPONSE
@@ -527,11 +554,11 @@ class Operation:
         return described
 
 
-class Call:
+class OperationCall:
     def __init__(self, operation: Operation, function: Callable[..., Any]) -> None:
         self.operation, self.function = operation, function
-        self.parameters = Parameters.of(operation.listed)
-        self.body = Body.of(
+        self.parameters = PermittedQueryParameters.of(operation.query_parameters)
+        self.body = PermittedBodyFields.of(
             operation.fields, operation.takes_dry_runs, operation.warns_of_unknown
         )
 
@@ -539,13 +566,13 @@ class Call:
         operation = self.operation
         if not (operation.is_open or request.user.is_authenticated):
             raise NotAuthenticated
-        arguments = self._url_arguments(request, parts)
+        arguments = self._find_url_arguments(request, parts)
         self._check_request(request)
         if operation.form is not None:
-            arguments.append(_validated_data(operation.form(data=request.data)))
+            arguments.append(_validate_request_data(operation.form(data=request.data)))
         if operation.query is not None:
             arguments.append(
-                _validated_data(operation.query(data=request.query_params))
+                _validate_request_data(operation.query(data=request.query_params))
             )
         try:
             with confirm_disclosure(
@@ -553,14 +580,16 @@ class Call:
             ):
                 made = self.function(request, *arguments)
         except InputRefused as refused:
-            raise FileRefused(refused.problems) from refused
+            raise UploadedFileRejected(refused.problems) from refused
         return (
             made
             if isinstance(made, HttpResponseBase)
             else self._build_response(request, made)
         )
 
-    def _url_arguments(self, request: Request, parts: Mapping[str, Any]) -> list[Any]:
+    def _find_url_arguments(
+        self, request: Request, parts: Mapping[str, Any]
+    ) -> list[Any]:
         operation = self.operation
         if operation.role is None:
             return list(parts.values())
@@ -578,7 +607,7 @@ class Call:
     def _build_response(self, request: Request, made: Any) -> HttpResponseBase:
         operation = self.operation
         if operation.pages is not None:
-            return api.paginated_response(request, made, operation.pages)
+            return api.build_paginated_response(request, made, operation.pages)
         answers = operation.answers
         if answers is None:
             return Response(status=204)
@@ -597,8 +626,8 @@ get, post, delete = (
 )
 
 
-def register_act_operation(
-    act: Act,
+def register_action_operation(
+    act: UserAction,
     address: str,
     label: str = "",
     *,
@@ -614,7 +643,7 @@ def register_act_operation(
     the service.
     """
 
-    def function(
+    def handle_action_request(
         request: Request, thing: Any, sent: Mapping[str, Any] = MappingProxyType({})
     ) -> Any:
         if takes is not None:
@@ -624,11 +653,13 @@ def register_act_operation(
                 sent
             )
         if is_dry_run(request):
-            rehearsal = acts.rehearsed(act, thing, signed_in_user(request), sent)
+            rehearsal = acts.rehearse_user_action(
+                act, thing, require_signed_in_user(request), sent
+            )
             jobs = queue_dry_runs(
-                acts.season_of(thing),
+                acts.find_season_of_object(thing),
                 rehearsal.effects.scores.scorings,
-                signed_in_user(request),
+                require_signed_in_user(request),
             )
             addresses = [
                 request.build_absolute_uri(reverse("api:background-job", args=[job.pk]))
@@ -638,40 +669,40 @@ def register_act_operation(
             return Response(RehearsalSerializer(rehearsal).data)
         return gives(
             request,
-            acts.perform(
+            acts.perform_confirmed_action(
                 act,
                 thing,
-                signed_in_user(request),
+                require_signed_in_user(request),
                 sent,
-                confirmation_in_request(request),
+                read_confirmation(request),
             ),
         )
 
-    function.__doc__ = act.summary
-    forbidden = {403: api.FORBIDDEN_RESPONSE} if act.role is team_for_lead else {}
+    handle_action_request.__doc__ = act.summary
+    forbidden = {403: api.FORBIDDEN_RESPONSE} if act.role is led_team_or_error else {}
     declared["responses"] = {**forbidden, **declared.get("responses", {})}
     label = label or getattr(act.service, "__name__", "").removeprefix("_")
-    declared.setdefault("form", act.form and serializer_for_form(act.form))
-    declared.setdefault("lets_out", act.role is season_to_organise)
+    declared.setdefault("form", act.form and build_form_serializer(act.form))
+    declared.setdefault("lets_out", act.role is get_organised_season_or_404)
     if act.is_rehearsed:
         answered = declared["responses"].get(200, declared.get("answers"))
-        declared["responses"][200] = _response_or_rehearsal(answered, label)
+        declared["responses"][200] = _add_rehearsal_to_response_schema(answered, label)
         declared["parameters"] = [*declared.get("parameters", ()), DRY_RUN_PARAMETER]
     found = {
         "role": find_subject_lookup(act, address),
         "operation_id": label,
         "takes_dry_runs": act.is_rehearsed,
     }
-    Operation(method, address, **{**found, **declared})(function)
+    Operation(method, address, **{**found, **declared})(handle_action_request)
 
 
-makes, deletes = (
-    partial(register_act_operation, status=201),
-    partial(register_act_operation, method="DELETE"),
+register_creating_action, register_deleting_action = (
+    partial(register_action_operation, status=201),
+    partial(register_action_operation, method="DELETE"),
 )
 
 
-def find_subject_lookup(act: Act, address: str) -> Lookup:
+def find_subject_lookup(act: UserAction, address: str) -> SubjectLookup:
     """Return the function that looks up the subject of an action from URL parameters.
 
     If ``role`` returns the subject of the action, the function returns ``role``.
@@ -679,15 +710,15 @@ def find_subject_lookup(act: Act, address: str) -> Lookup:
     that belongs to this season or team. The URL contains the primary key of the row,
     with or without the slug of the season or team.
     """
-    if HOLDER_NAMES_BY_ROLE.get(act.role, act.subject) == act.subject:
+    if URL_SUBJECT_NAMES_BY_ROLE.get(act.role, act.subject) == act.subject:
         return act.role
     parts = re.findall(r"<\w+:(\w+)>", address)
     if len(parts) == 1:
-        return numbered(act.subject, act.role)
-    return within(parts[-1], act.role)
+        return build_season_row_lookup(act.subject, act.role)
+    return build_nested_row_lookup(parts[-1], act.role)
 
 
-def _writable_fields(
+def _find_writable_fields(
     sent: serializers.BaseSerializer[Any] | AnySerializer | None,
 ) -> dict[str, Any]:
     form = sent() if isinstance(sent, type) else sent
@@ -695,12 +726,12 @@ def _writable_fields(
     return {name: field for name, field in fields.items() if not field.read_only}
 
 
-def _validated_data(sent: serializers.BaseSerializer[Any]) -> Any:
+def _validate_request_data(sent: serializers.BaseSerializer[Any]) -> Any:
     sent.is_valid(raise_exception=True)
     return sent.validated_data
 
 
-def _success_response(
+def _build_success_response_schema(
     answers: AnySerializer | list[AnySerializer] | None,
     pages: AnySerializer | None,
     files: Sequence[str],
@@ -709,13 +740,13 @@ def _success_response(
     if files:
         return {(200, kind): OpenApiTypes.BINARY for kind in files}
     if pages is not None:
-        return {200: _page_of(pages)}
+        return {200: _cached_page_serializer(pages)}
     if answers is None:
         return {204: None}
     return {status: answers[0](many=True) if isinstance(answers, list) else answers}
 
 
-def url_patterns() -> list[URLPattern]:
+def build_url_patterns() -> list[URLPattern]:
     patterns = []
     for address, view in _VIEWS_BY_ADDRESS.items():
         callback: Any = view.as_view()

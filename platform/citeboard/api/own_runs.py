@@ -15,62 +15,70 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from citeboard.acts.runs import (
-    CHANGES,
-    DELETE_FILE,
-    DESCRIBE,
-    visible_as_tallied,
-    visible_runs,
+    DELETE_RUN_FILE,
+    DESCRIBE_RUN,
+    RUN_CHANGE_ACTIONS,
+    filter_runs_of_own_teams_or_seasons,
+    find_visible_runs,
 )
-from citeboard.api.operations import deletes, get, register_act_operation
-from citeboard.api.sending import CardForm, run_card_in_request
+from citeboard.api.operations import (
+    get,
+    register_action_operation,
+    register_deleting_action,
+)
+from citeboard.api.sending import CardForm, extract_run_card
 from citeboard.api.serializers import (
-    Address,
     ProblemSerializer,
+    RouteAddressField,
+    build_dataclass_serializer,
+    build_field_for_type,
     build_serializer,
-    serializer_for_dataclass,
-    typed_field,
 )
 from citeboard.core import storage
 from citeboard.core.api import FORBIDDEN_RESPONSE, JSON_CONTENT_TYPE, Closed
 from citeboard.core.plain_text import MAX_DESCRIPTION_LENGTH
 from citeboard.core.query import CountedQueryset
-from citeboard.core.storage.downloads import download
+from citeboard.core.storage.downloads import serve_stored_file
 from citeboard.teams.models import Team
-from scoring.metrics import Metric, known_metric, names_by
-from scoring.models import SMALL_CLASS_NUMBER, ClassNumber, Evaluation, Score
+from scoring.metrics import (
+    Metric,
+    build_metric_if_known,
+    list_metric_names_for_dimension,
+)
+from scoring.models import WITHHELD_SMALL_CLASS_SCORE, ClassScore, Evaluation, Score
 from scoring.results.board.comparisons import UnreadableStatistics, WithheldStatistics
-from scoring.results.board.differences import hidden_classes_of_breakdowns
+from scoring.results.board.differences import find_hidden_classes_of_breakdowns
 from scoring.results.board.visibility import (
     Audience,
-    audience_of,
-    freeze_time_for,
+    determine_audience,
+    find_freeze_time_for_audience,
     may_see_scores,
 )
 from scoring.results.comparison.changes import (
     ChangesQuery,
     RunChanges,
-    changes_since_earlier_run,
+    find_changes_since_earlier_run,
 )
-from scoring.results.runs.progress import expected_wait_seconds
-from scoring.results.runs.results import latest_evaluations
+from scoring.results.runs.progress import estimate_wait_seconds
+from scoring.results.runs.results import find_latest_evaluations_by_rule_set
 from scoring.results.runs.team_view import (
     Event,
-    events,
-    hides_outcome,
-    run_as_shown_to,
+    copy_run_without_hidden_outcome,
+    is_outcome_hidden_from,
+    list_events_of_run,
 )
-from tasks.jobs.queue_choice import annotate_progress, place_in_queue
-from tasks.jobs.tallies import tallied_run_count
+from tasks.jobs.queue_choice import annotate_progress, compute_position_in_queue
+from tasks.jobs.tallies import sum_tallied_run_counts
 from tasks.models import Submission
-from tasks.types.base import printed_options
+from tasks.types.base import replace_paths_by_file_names
 
 #: Withdrawn runs leave the board, but their team still sees the scores.
 STATUSES_WITH_SCORES = (Submission.Status.SCORED, Submission.Status.WITHDRAWN)
-#: Clients should poll a run again after MIN_PAUSE to MAX_PAUSE seconds.
-MIN_PAUSE, MAX_PAUSE = 1, 15
+#: Clients should poll a run again after MIN_POLL_SECONDS to MAX_POLL_SECONDS seconds.
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 1, 15
 BINARY_CONTENT_TYPE = "application/octet-stream"
 UNCACHED_HEADERS = {"Cache-Control": "private, no-store"}
-RUN_CHANGE_RESPONSES = {
+RUN_CHANGE_ERROR_RESPONSES = {
     403: OpenApiResponse(
         FORBIDDEN_RESPONSE.response,
         "The run is another team's, or the act one of organisers.",
@@ -81,12 +89,12 @@ RUN_CHANGE_RESPONSES = {
 }
 
 
-def own_runs(user: object) -> QuerySet[Submission]:
-    return annotate_progress(visible_runs(user).prefetch_related("team_figures"))
+def find_runs_of_user(user: object) -> QuerySet[Submission]:
+    return annotate_progress(find_visible_runs(user).prefetch_related("team_figures"))
 
 
-def own_run(user: object, pk: int) -> Submission:
-    return get_object_or_404(own_runs(user), pk=pk)
+def own_run_or_404(user: object, pk: int) -> Submission:
+    return get_object_or_404(find_runs_of_user(user), pk=pk)
 
 
 class SubmissionSerializer(serializers.ModelSerializer[Submission]):
@@ -98,7 +106,9 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     reason = serializers.CharField(
         allow_blank=True, help_text="Why it failed or waits."
     )
-    card = typed_field(dict[str, str], "How it was made, by the fields of a run card.")
+    card = build_field_for_type(
+        dict[str, str], "How it was made, by the fields of a run card."
+    )
     team_reported = serializers.SerializerMethodField(
         help_text="Costs and scores that the team reports itself, by name; nobody has checked them."
     )
@@ -106,8 +116,8 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
         allow_null=True,
         help_text="Share of the check or the scoring that is done; null where none is under way.",
     )
-    url = Address("api:submission", "pk")
-    page = Address("submission", "pk")
+    url = RouteAddressField("api:submission", "pk")
+    page = RouteAddressField("submission", "pk")
 
     class Meta:
         model = Submission
@@ -145,7 +155,7 @@ class SubmissionSerializer(serializers.ModelSerializer[Submission]):
     def to_representation(self, instance: Any) -> dict[str, Any]:
         """Serialize the run with the status that is visible to the user."""
         return super().to_representation(
-            run_as_shown_to(instance, self.context["request"].user)
+            copy_run_without_hidden_outcome(instance, self.context["request"].user)
         )
 
     def get_team_reported(self, submission: Submission) -> dict[str, float]:
@@ -164,7 +174,7 @@ class ClassValue(serializers.Serializer[Any]):
     withheld = serializers.CharField(
         required=False, help_text="Why it is not told, where it is not."
     )
-    n = typed_field(
+    n = build_field_for_type(
         int | None, "Instances with gold; null of a class that is withheld."
     )
 
@@ -188,7 +198,7 @@ class MetricValue(ClassValue):
     signature = serializers.CharField()
 
 
-Result = build_serializer(
+PrintedScoresSerializer = build_serializer(
     "Result",
     "What `python -m scoring score --json` prints of the run.",
     task_type=str,
@@ -215,7 +225,7 @@ class SubmissionDetail(SubmissionSerializer):
         min_value=1,
         help_text="In the queue, 101 from there on; null for a run that does not wait in it.",
     )
-    expected_seconds = typed_field(
+    expected_seconds = build_field_for_type(
         float | None, "About how long until it is scored; null where that is not known."
     )
     problems = ProblemSerializer(
@@ -226,11 +236,13 @@ class SubmissionDetail(SubmissionSerializer):
     scores_hidden = serializers.BooleanField(
         help_text="The phase does not show you scores."
     )
-    scores = Result(
+    scores = PrintedScoresSerializer(
         allow_null=True,
         help_text="Under the rules that rank; null until there are any.",
     )
-    evaluations = Result(many=True, help_text="Under each of the task's rule sets.")
+    evaluations = PrintedScoresSerializer(
+        many=True, help_text="Under each of the task's rule sets."
+    )
 
     class Meta:
         model = Submission
@@ -264,15 +276,18 @@ def submissions(request: Request, query: dict[str, Any]) -> CountedQueryset:
                 Team.objects.filter(slug=query["team"]).values_list("pk", flat=True)
             )
         )
-    runs = own_runs(request.user).filter(which)
+    runs = find_runs_of_user(request.user).filter(which)
     return CountedQueryset(
-        runs, lambda: tallied_run_count(which & visible_as_tallied(request.user))
+        runs,
+        lambda: sum_tallied_run_counts(
+            which & filter_runs_of_own_teams_or_seasons(request.user)
+        ),
     )
 
 
 @get(
     "submissions/<int:pk>/",
-    role=own_run,
+    role=own_run_or_404,
     answers=SubmissionDetail,
     parameters=[
         OpenApiParameter(
@@ -294,12 +309,12 @@ def submissions(request: Request, query: dict[str, Any]) -> CountedQueryset:
 )
 def submission(request: Request, run: Submission) -> HttpResponseBase:
     """Return a run with its state and its scores."""
-    is_veiled = hides_outcome(run, request.user)
-    place = None if is_veiled else place_in_queue(run)
+    is_veiled = is_outcome_hidden_from(run, request.user)
+    place = None if is_veiled else compute_position_in_queue(run)
     is_seen = may_see_scores(run, request.user)
     has_scores = is_seen and run.status in STATUSES_WITH_SCORES
     evaluations = (
-        scores_as_printed(run, audience_of(run.phase, request.user))
+        serialize_newest_scores(run, determine_audience(run.phase, request.user))
         if has_scores
         else []
     )
@@ -309,7 +324,7 @@ def submission(request: Request, run: Submission) -> HttpResponseBase:
     body = {
         **SubmissionSerializer(run, context={"request": request}).data,
         "place": place,
-        "expected_seconds": None if is_veiled else expected_wait_seconds(run, place),
+        "expected_seconds": None if is_veiled else estimate_wait_seconds(run, place),
         "problems": run.problems,
         "warnings": run.warnings,
         "scores_hidden": not is_seen,
@@ -325,23 +340,25 @@ def submission(request: Request, run: Submission) -> HttpResponseBase:
     if run.is_moving and not is_veiled:
         # Clients should poll new runs often and older runs less often.
         age = (timezone.now() - run.submitted_at).total_seconds()
-        response["Retry-After"] = str(round(min(max(age / 10, MIN_PAUSE), MAX_PAUSE)))
+        response["Retry-After"] = str(
+            round(min(max(age / 10, MIN_POLL_SECONDS), MAX_POLL_SECONDS))
+        )
     patch_vary_headers(response, ["Authorization", "Cookie"])
     return response
 
 
-def _own_run_with_progress(request: Request, run: Submission) -> Submission:
-    return own_runs(request.user).get(pk=run.pk)
+def _add_progress_to_own_run(request: Request, run: Submission) -> Submission:
+    return find_runs_of_user(request.user).get(pk=run.pk)
 
 
-for end, act in CHANGES.items():
-    register_act_operation(
+for end, act in RUN_CHANGE_ACTIONS.items():
+    register_action_operation(
         act,
         f"submissions/<int:pk>/{end}/",
         "set_priority" if end == "priority" else end,
-        gives=_own_run_with_progress,
+        gives=_add_progress_to_own_run,
         answers=SubmissionSerializer,
-        responses=RUN_CHANGE_RESPONSES,
+        responses=RUN_CHANGE_ERROR_RESPONSES,
         lets_out=act.is_rehearsed,
         name=end,
     )
@@ -360,22 +377,22 @@ class DescriptionForm(CardForm):
     )
 
 
-register_act_operation(
-    DESCRIBE,
+register_action_operation(
+    DESCRIBE_RUN,
     "submissions/<int:pk>/description/",
     "describe",
     form=DescriptionForm,
     takes=lambda request, run, sent: {
         "description": sent.get("description", run.description),
         "links": sent["links"].splitlines() if "links" in sent else run.links,
-        "card": {**run.card, **run_card_in_request(sent)},
+        "card": {**run.card, **extract_run_card(sent)},
     },
-    gives=_own_run_with_progress,
+    gives=_add_progress_to_own_run,
     answers=SubmissionSerializer,
-    responses=RUN_CHANGE_RESPONSES,
+    responses=RUN_CHANGE_ERROR_RESPONSES,
     name="description",
 )
-EventSerializer = serializer_for_dataclass(
+RunEventSerializer = build_dataclass_serializer(
     Event,
     "One step on the way of a run.",
     by="Empty for what the site did itself.",
@@ -383,30 +400,30 @@ EventSerializer = serializer_for_dataclass(
 )
 
 
-@get("submissions/<int:pk>/history/", role=own_run, answers=[EventSerializer])
+@get("submissions/<int:pk>/history/", role=own_run_or_404, answers=[RunEventSerializer])
 def run_history(request: Request, run: Submission) -> Any:
     """List the events of a run in order."""
-    return events(run, request.user)
+    return list_events_of_run(run, request.user)
 
 
-InstanceChangeSerializer = build_serializer(
+InstanceScoreChangeSerializer = build_serializer(
     "InstanceChange",
     "An instance that turned right or wrong.",
     name=(str, "By which participants know it."),
     before=float,
     after=float,
 )
-InstanceChangesSerializer = build_serializer(
+InstanceScoreChangesSerializer = build_serializer(
     "InstanceChanges",
     "Right is an instance on which the metric has its best value.",
     metric=str,
     of=(int, "Instances of both runs."),
-    turned_right=InstanceChangeSerializer(many=True),
-    turned_wrong=InstanceChangeSerializer(many=True),
+    turned_right=InstanceScoreChangeSerializer(many=True),
+    turned_wrong=InstanceScoreChangeSerializer(many=True),
     better=(int, "Others that are better without being right."),
     worse=(int, "Others that are worse without having been right."),
 )
-ClassChangeSerializer = build_serializer(
+ClassScoreChangeSerializer = build_serializer(
     "ClassChange",
     "A class with both values; what you may not see is null.",
     label=str,
@@ -416,7 +433,7 @@ ClassChangeSerializer = build_serializer(
     low=float | None,
     high=float | None,
 )
-NumberChangeSerializer = build_serializer(
+MetricChangeSerializer = build_serializer(
     "NumberChange",
     "A metric of both runs.",
     name=str,
@@ -424,16 +441,16 @@ NumberChangeSerializer = build_serializer(
     after=float | None,
     difference=float | None,
 )
-ChangesSerializer = build_serializer(
+RunChangesSerializer = build_serializer(
     "Changes",
     "What changed from one run of a team to another.",
     since=(int, "The submission that is compared with."),
     rules=str,
-    metrics=NumberChangeSerializer(many=True),
+    metrics=MetricChangeSerializer(many=True),
     dimension=serializers.CharField(allow_blank=True),
     class_metric=serializers.CharField(allow_blank=True),
-    classes=ClassChangeSerializer(many=True),
-    instances=InstanceChangesSerializer(
+    classes=ClassScoreChangeSerializer(many=True),
+    instances=InstanceScoreChangesSerializer(
         allow_null=True, help_text="Null where you may not see single instances."
     ),
 )
@@ -441,8 +458,8 @@ ChangesSerializer = build_serializer(
 
 @get(
     "submissions/<int:pk>/changes/",
-    role=own_run,
-    answers=ChangesSerializer,
+    role=own_run_or_404,
+    answers=RunChangesSerializer,
     parameters=[
         OpenApiParameter(
             "since",
@@ -473,7 +490,7 @@ def run_changes(request: Request, run: Submission) -> Response:
     The response contains single instances if the phase shows single instances.
     """
     try:
-        found = changes_since_earlier_run(
+        found = find_changes_since_earlier_run(
             run, request.user, ChangesQuery.of(request.query_params)
         )
     except WithheldStatistics as withheld:
@@ -484,15 +501,15 @@ def run_changes(request: Request, run: Submission) -> Response:
         raise Http404(
             "The stored statistics of these runs are missing."
         ) from unreadable
-    return Response(_changes_as_json(found), headers=UNCACHED_HEADERS)
+    return Response(_serialize_run_changes(found), headers=UNCACHED_HEADERS)
 
 
-def _changes_as_json(changes: RunChanges) -> dict[str, Any]:
+def _serialize_run_changes(changes: RunChanges) -> dict[str, Any]:
     of = changes.instances
     return {
         "since": changes.before.pk,
         "rules": changes.rules,
-        "metrics": NumberChangeSerializer(changes.numbers, many=True).data,
+        "metrics": MetricChangeSerializer(changes.numbers, many=True).data,
         "dimension": changes.dimension,
         "class_metric": changes.metric.name if changes.metric else "",
         "classes": [
@@ -510,8 +527,12 @@ def _changes_as_json(changes: RunChanges) -> dict[str, Any]:
         and {
             "metric": of.metric.name,
             "of": of.of,
-            "turned_right": InstanceChangeSerializer(of.turned_right, many=True).data,
-            "turned_wrong": InstanceChangeSerializer(of.turned_wrong, many=True).data,
+            "turned_right": InstanceScoreChangeSerializer(
+                of.turned_right, many=True
+            ).data,
+            "turned_wrong": InstanceScoreChangeSerializer(
+                of.turned_wrong, many=True
+            ).data,
             "better": of.better,
             "worse": of.worse,
         },
@@ -520,29 +541,31 @@ def _changes_as_json(changes: RunChanges) -> dict[str, Any]:
 
 @get(
     "submissions/<int:pk>/run/",
-    role=lambda user, pk: get_object_or_404(own_runs(user).exclude(file=""), pk=pk),
+    role=lambda user, pk: get_object_or_404(
+        find_runs_of_user(user).exclude(file=""), pk=pk
+    ),
     files=[BINARY_CONTENT_TYPE],
 )
 def run(request: Request, submission: Submission) -> HttpResponseBase:
     """Return the file of a run exactly as the sender uploaded the file."""
-    return download(
+    return serve_stored_file(
         request,
-        storage.runs,
+        storage.run_file_storage,
         submission.file,
         filename=submission.filename,
         content_type=BINARY_CONTENT_TYPE,
     )
 
 
-deletes(
-    DELETE_FILE,
+register_deleting_action(
+    DELETE_RUN_FILE,
     "submissions/<int:pk>/run/",
     "delete_run_file",
-    responses={403: FORBIDDEN_RESPONSE, 409: RUN_CHANGE_RESPONSES[409]},
+    responses={403: FORBIDDEN_RESPONSE, 409: RUN_CHANGE_ERROR_RESPONSES[409]},
 )
 
 
-def scores_as_printed(
+def serialize_newest_scores(
     submission: Submission, audience: Audience
 ) -> list[dict[str, Any]]:
     """Return the output that `score --json` prints for a run on the newest gold, for
@@ -550,43 +573,43 @@ def scores_as_printed(
 
     The output contains only the values that the audience may see.
     """
-    return [found for _, found in evaluations_as_printed(submission, audience)]
+    return [found for _, found in serialize_evaluations(submission, audience)]
 
 
-def evaluations_as_printed(
+def serialize_evaluations(
     submission: Submission, audience: Audience
 ) -> list[tuple[Evaluation, dict[str, Any]]]:
     found = list(
-        latest_evaluations(
-            submission, freeze_time_for(submission.phase, audience)
+        find_latest_evaluations_by_rule_set(
+            submission, find_freeze_time_for_audience(submission.phase, audience)
         ).values()
     )
     prefetch_related_objects(found, "breakdowns__classes")
     return [
-        (evaluation, _score_members(evaluation, submission, audience))
+        (evaluation, _serialize_evaluation(evaluation, submission, audience))
         for evaluation in found
     ]
 
 
-def _score_members(
+def _serialize_evaluation(
     evaluation: Evaluation, submission: Submission, audience: Audience
 ) -> dict[str, Any]:
     task_type = submission.phase.task.task_type
-    options = task_type.checked_options(evaluation.options)
-    hidden = hidden_classes_of_breakdowns(
+    options = task_type.validate_options(evaluation.options)
+    hidden = find_hidden_classes_of_breakdowns(
         evaluation.breakdowns.all(), submission.phase, audience
     )
     breakdowns = {}
     for row in evaluation.breakdowns.all():
         dimension, classes = row.classes.dimension, row.by_class()
-        valid = names_by(
+        valid = list_metric_names_for_dimension(
             task_type, dimension, row.classes.metrics, evaluation.rules, options
         )
         few = hidden.get(dimension, ())
         breakdowns[dimension] = {
             label: {
-                name: _class_number(
-                    SMALL_CLASS_NUMBER if label in few else numbers[name]
+                name: _serialize_class_score(
+                    WITHHELD_SMALL_CLASS_SCORE if label in few else numbers[name]
                 )
                 for name in valid
                 if name in numbers
@@ -596,15 +619,18 @@ def _score_members(
     return {
         "task_type": task_type.slug,
         "rules": evaluation.rules,
-        "options": printed_options(options),
+        "options": replace_paths_by_file_names(options),
         "gold": {
             "sha256": evaluation.gold.digest,
             "instances": evaluation.gold.instances,
         },
         "run": {"sha256": evaluation.run_sha256},
         "metrics": {
-            score.metric: _score_value(
-                score, known_metric(task_type, score.metric, evaluation.rules, options)
+            score.metric: _serialize_score(
+                score,
+                build_metric_if_known(
+                    task_type, score.metric, evaluation.rules, options
+                ),
             )
             for score in evaluation.scores.all()
         },
@@ -613,14 +639,14 @@ def _score_members(
     }
 
 
-def _score_value(score: Score, metric: Metric | None) -> dict[str, Any]:
+def _serialize_score(score: Score, metric: Metric | None) -> dict[str, Any]:
     """Return a score in the format of `score --json`.
 
     On a scale without decimals, the value of a score is an integer.
     """
     scale = float(score.scale or 1)
     return {
-        **_class_number_value(score),
+        **_serialize_score_value(score),
         "low": score.low,
         "high": score.high,
         "n": score.n,
@@ -632,13 +658,13 @@ def _score_value(score: Score, metric: Metric | None) -> dict[str, Any]:
     }
 
 
-def _class_number(number: ClassNumber) -> dict[str, Any]:
+def _serialize_class_score(number: ClassScore) -> dict[str, Any]:
     if number.withheld:
         return {"value": None, "withheld": str(number.withheld), "n": None}
-    return {**_class_number_value(number), "n": number.n}
+    return {**_serialize_score_value(number), "n": number.n}
 
 
-def _class_number_value(row: Score | ClassNumber) -> dict[str, Any]:
+def _serialize_score_value(row: Score | ClassScore) -> dict[str, Any]:
     if isinstance(row, Score) and row.withheld:
         return {"value": None, "withheld": row.get_withheld_display()}
     return (

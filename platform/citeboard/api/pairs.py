@@ -12,27 +12,44 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from citeboard.acts import pairs as acts
-from citeboard.acts.human import judge_of
-from citeboard.api.background import AnnotatorSerializer, begins, judged_phase_or_error
+from citeboard.acts.human import pair_judge_or_404
+from citeboard.api.background import (
+    AnnotatorSerializer,
+    judged_phase_or_http_error,
+    register_job_action,
+)
 from citeboard.api.boards import UNCACHED_HEADERS
-from citeboard.api.operations import deletes, get, makes, register_act_operation
-from citeboard.api.seasons import phase_for_reader, phase_to_organise
-from citeboard.api.serializers import RejectedRun, build_serializer, split_names
+from citeboard.api.operations import (
+    get,
+    register_action_operation,
+    register_creating_action,
+    register_deleting_action,
+)
+from citeboard.api.seasons import organised_phase_or_404, visible_phase_or_404
+from citeboard.api.serializers import (
+    RejectedRun,
+    build_serializer,
+    split_comma_separated_names,
+)
 from citeboard.core.api import FORBIDDEN_RESPONSE
 from citeboard.teams.models import User
-from scoring.human.pairs import pairs_for_judge, pairs_of, progress_of_judges
+from scoring.human.pairs import (
+    compute_progress_of_judges,
+    find_pairs_for_judge,
+    load_pairs_of_sheet,
+)
 from scoring.models import Annotator, Sheet, SheetPair
 from scoring.results.board.battles import (
     BattleBoard,
-    battle_board_for,
-    battle_board_from_sheets,
+    build_battle_board_from_sheets,
+    load_battle_board_for_audience,
 )
-from scoring.results.board.visibility import audience_of
+from scoring.results.board.visibility import determine_audience
 from tasks.models import Phase
-from tasks.seasons.access import season_to_organise
+from tasks.seasons.access import get_organised_season_or_404
 
 JSON_LINES_CONTENT_TYPE = "application/x-ndjson"
-RankedSystem = build_serializer(
+BattleRankedSystemSerializer = build_serializer(
     "BattlingSystem",
     "A system on a board of battles; null where a value is undefined or has no interval.",
     system=str,
@@ -45,7 +62,7 @@ RankedSystem = build_serializer(
     share_low=float | None,
     share_high=float | None,
 )
-ShareSerializer = build_serializer(
+BattleShareSerializer = build_serializer(
     "BattleShare",
     "A share of ``n`` with its interval.",
     share=float | None,
@@ -53,7 +70,7 @@ ShareSerializer = build_serializer(
     high=float | None,
     n=int,
 )
-BattlesSerializer = build_serializer(
+BattleBoardSerializer = build_serializer(
     "Battles",
     "A board of battles, as `python -m scoring battles` prints it of the exported judgements.",
     strengths=(dict[str, float | None], "By system; all null if none are finite."),
@@ -61,9 +78,9 @@ BattlesSerializer = build_serializer(
         dict[str, dict[str, float | None]],
         "By system and other system the share of wins.",
     ),
-    left=ShareSerializer(help_text="The position bias."),
+    left=BattleShareSerializer(help_text="The position bias."),
     ordered_by=serializers.ChoiceField(choices=["strengths", "shares"]),
-    board=RankedSystem(many=True),
+    board=BattleRankedSystemSerializer(many=True),
     agreement=serializers.JSONField(
         allow_null=True, help_text="Of judges on the same pairs; null without any."
     ),
@@ -71,7 +88,7 @@ BattlesSerializer = build_serializer(
     topics=int,
     signature=str,
 )
-ProgressSerializer = build_serializer(
+JudgeProgressSerializer = build_serializer(
     "JudgeProgress",
     "A judge and how many pairs they have judged.",
     id=int,
@@ -97,9 +114,9 @@ PairSheetSerializer = build_serializer(
         "Judges among whom the pairs are divided; 0 if each judges every pair.",
     ),
     judges_of_pair=(int, "Judges who see each pair of a divided sheet."),
-    judges=ProgressSerializer(many=True),
+    judges=JudgeProgressSerializer(many=True),
 )
-PairSerializer = build_serializer(
+TextPairSerializer = build_serializer(
     "Pair",
     "Two texts of an instance; the label is empty until you judge.",
     pair=serializers.IntegerField(
@@ -119,7 +136,9 @@ FILE_REFUSED_RESPONSES = {
 
 
 def _battle_board_or_404(request: Request, phase: Phase) -> BattleBoard:
-    board = battle_board_for(phase, audience_of(phase, request.user))
+    board = load_battle_board_for_audience(
+        phase, determine_audience(phase, request.user)
+    )
     if board is None:
         raise Http404("No board of battles is published of this phase.")
     return board
@@ -127,8 +146,8 @@ def _battle_board_or_404(request: Request, phase: Phase) -> BattleBoard:
 
 @get(
     "phases/<int:pk>/battles/",
-    role=phase_for_reader,
-    answers=BattlesSerializer,
+    role=visible_phase_or_404,
+    answers=BattleBoardSerializer,
     is_open=True,
     name="battles",
 )
@@ -141,7 +160,7 @@ def battles(request: Request, phase: Phase) -> Response:
 
 @get(
     "phases/<int:pk>/battles/rows/",
-    role=phase_for_reader,
+    role=visible_phase_or_404,
     files=[JSON_LINES_CONTENT_TYPE],
     is_open=True,
 )
@@ -155,12 +174,12 @@ def battle_rows(request: Request, phase: Phase) -> HttpResponse:
     )
 
 
-register_act_operation(
-    acts.BRING_BATTLES,
+register_action_operation(
+    acts.IMPORT_PAIR_JUDGEMENTS,
     "phases/<int:pk>/battles/",
     "bring_battles",
-    role=judged_phase_or_error,
-    gives=lambda request, sheet: _sheet_members(sheet),
+    role=judged_phase_or_http_error,
+    gives=lambda request, sheet: _serialize_pair_sheet(sheet),
     answers=PairSheetSerializer,
     status=201,
     responses=FILE_REFUSED_RESPONSES,
@@ -168,12 +187,15 @@ register_act_operation(
     lets_out=False,
     name="battles",
 )
-begins(
-    acts.MAKE_PAIRS,
+register_job_action(
+    acts.CREATE_PAIR_SHEET,
     "phases/<int:pk>/pair-sheets/",
     "make_pairs",
-    role=judged_phase_or_error,
-    takes=lambda request, phase, sent: {**sent, "runs": split_names(sent["runs"])},
+    role=judged_phase_or_http_error,
+    takes=lambda request, phase, sent: {
+        **sent,
+        "runs": split_comma_separated_names(sent["runs"]),
+    },
     name="pair-sheets",
     lets_out=False,
 )
@@ -181,17 +203,17 @@ begins(
 
 @get(
     "phases/<int:pk>/pair-sheets/",
-    role=phase_to_organise,
+    role=organised_phase_or_404,
     answers=[PairSheetSerializer],
     name="pair-sheets",
 )
 def pair_sheets(request: Request, phase: Phase) -> Any:
     """List the sheets of pairs of a phase with their judges, for organisers."""
     sheets = Sheet.objects.pairs().filter(phase=phase).order_by("pk")
-    return [_sheet_members(sheet) for sheet in sheets]
+    return [_serialize_pair_sheet(sheet) for sheet in sheets]
 
 
-def _sheet_members(sheet: Sheet) -> dict[str, Any]:
+def _serialize_pair_sheet(sheet: Sheet) -> dict[str, Any]:
     own = (
         "created_at",
         "is_open",
@@ -203,7 +225,7 @@ def _sheet_members(sheet: Sheet) -> dict[str, Any]:
     )
     return {name: getattr(sheet, name) for name in own} | {
         "id": sheet.pk,
-        "pairs": pairs_of(sheet).count(),
+        "pairs": load_pairs_of_sheet(sheet).count(),
         "judges": [
             {
                 "id": own.annotator.pk,
@@ -211,23 +233,23 @@ def _sheet_members(sheet: Sheet) -> dict[str, Any]:
                 "judged": own.judged,
                 "pairs": own.pairs,
             }
-            for own in progress_of_judges(sheet)
+            for own in compute_progress_of_judges(sheet)
         ],
     }
 
 
-def sheet_to_organise(user: User, pk: int) -> Sheet:
+def pair_sheet_to_organise_or_404(user: User, pk: int) -> Sheet:
     sheet = Sheet.objects.pairs().filter(pk=pk).select_related("phase__task__season")
     found = sheet.first()
     if found is None:
         raise Http404("There is no sheet of pairs at this address.")
-    season_to_organise(user, found.phase.task.season.slug)
+    get_organised_season_or_404(user, found.phase.task.season.slug)
     return found
 
 
 @get(
     "pair-sheets/<int:pk>/rows/",
-    role=sheet_to_organise,
+    role=pair_sheet_to_organise_or_404,
     files=[JSON_LINES_CONTENT_TYPE],
 )
 def pair_sheet_rows(request: Request, sheet: Sheet) -> HttpResponse:
@@ -235,45 +257,45 @@ def pair_sheet_rows(request: Request, sheet: Sheet) -> HttpResponse:
     for organisers.
     """
     own = Sheet.objects.filter(pk=sheet.pk)
-    board = battle_board_from_sheets(sheet.phase, own, has_teams=True)
+    board = build_battle_board_from_sheets(sheet.phase, own, has_teams=True)
     content = board.battles_as_json_lines() if board else ""
     return HttpResponse(
         content, content_type=f"{JSON_LINES_CONTENT_TYPE}; charset=utf-8"
     )
 
 
-makes(
-    acts.ADD_JUDGE,
+register_creating_action(
+    acts.ADD_PAIR_JUDGE,
     "pair-sheets/<int:pk>/judges/",
     "add_judge",
-    role=sheet_to_organise,
+    role=pair_sheet_to_organise_or_404,
     answers=AnnotatorSerializer,
 )
-deletes(acts.REMOVE_JUDGE, "judges/<int:pk>/", "remove_judge")
-register_act_operation(
-    acts.PUBLISH_PAIRS,
+register_deleting_action(acts.REMOVE_PAIR_JUDGE, "judges/<int:pk>/", "remove_judge")
+register_action_operation(
+    acts.PUBLISH_PAIR_JUDGEMENTS,
     "pair-sheets/<int:pk>/publish/",
     "publish_pairs",
-    role=sheet_to_organise,
+    role=pair_sheet_to_organise_or_404,
 )
-register_act_operation(
-    acts.TAKE_PAIRS_BACK,
+register_action_operation(
+    acts.UNPUBLISH_PAIR_JUDGEMENTS,
     "pair-sheets/<int:pk>/take-back/",
     "take_pairs_back",
-    role=sheet_to_organise,
+    role=pair_sheet_to_organise_or_404,
 )
-register_act_operation(
-    acts.REOPEN_PAIRS,
+register_action_operation(
+    acts.REOPEN_PAIR_SHEET,
     "pair-sheets/<int:pk>/reopen/",
     "reopen_pairs",
-    role=sheet_to_organise,
+    role=pair_sheet_to_organise_or_404,
 )
 
 
 @get(
     "judge/<int:sheet>/",
-    role=judge_of,
-    pages=PairSerializer,
+    role=pair_judge_or_404,
+    pages=TextPairSerializer,
     responses={403: FORBIDDEN_RESPONSE},
     name="judge",
 )
@@ -283,14 +305,14 @@ def pairs_to_judge(request: Request, annotator: Annotator) -> QuerySet[SheetPair
     """
     own = annotator.preferences.filter(pair=OuterRef("pk")).values("label")
     return (
-        pairs_for_judge(annotator)
+        find_pairs_for_judge(annotator)
         .select_related("instance", "left", "right")
         .annotate(label=Coalesce(Subquery(own), Value("")))
     )
 
 
-register_act_operation(
-    acts.JUDGE,
+register_action_operation(
+    acts.JUDGE_PAIR,
     "judge/<int:sheet>/",
     "judge_pair",
     gives=lambda request, made: {"judged": made.annotator.preferences.count()},

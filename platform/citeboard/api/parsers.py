@@ -11,7 +11,7 @@ from rest_framework.parsers import JSONParser
 from tasks.types.guarded.json_reader import JSON, read_json
 
 
-class ObjectParser(JSONParser):
+class JsonObjectParser(JSONParser):
     """Parse a JSON object whose keys are form fields. The size limit of the body equals
     that of HTML forms.
     """

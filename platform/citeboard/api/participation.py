@@ -13,48 +13,62 @@ from rest_framework.request import Request
 
 from citeboard.acts import phases as phase_acts
 from citeboard.acts.announcements import (
-    ANNOUNCE,
     EDIT_ANNOUNCEMENT,
-    TAKE_BACK_ANNOUNCEMENT,
+    PUBLISH_ANNOUNCEMENT,
+    WITHDRAW_ANNOUNCEMENT,
 )
-from citeboard.acts.mails import MAIL_TEAMS
-from citeboard.acts.questions import ANSWER, ASK
-from citeboard.acts.registration import DECIDE, ENTER, TAKE_BACK_ENTRY
+from citeboard.acts.mails import SEND_MAIL_TO_TEAMS
+from citeboard.acts.questions import ANSWER_QUESTION, ASK_ORGANISERS
+from citeboard.acts.registration import (
+    DECIDE_ON_REGISTRATION,
+    REGISTER_TEAM,
+    WITHDRAW_REGISTRATION,
+)
 from citeboard.acts.reports import ReportForm
-from citeboard.acts.runs import CONFIRM, CONTEST
+from citeboard.acts.runs import CONFIRM_RESULT, CONTEST_RESULT
 from citeboard.acts.terms import ACCEPT_TERMS, PUBLISH_TERMS
-from citeboard.api.operations import deletes, get, makes, post, register_act_operation
-from citeboard.api.own_runs import RUN_CHANGE_RESPONSES
-from citeboard.api.seasons import END_FIELD, ExtraTriesSerializer, phase_to_organise
+from citeboard.api.operations import (
+    get,
+    post,
+    register_action_operation,
+    register_creating_action,
+    register_deleting_action,
+)
+from citeboard.api.own_runs import RUN_CHANGE_ERROR_RESPONSES
+from citeboard.api.seasons import (
+    PHASE_END_FIELD,
+    ExtraTriesSerializer,
+    organised_phase_or_404,
+)
 from citeboard.api.serializers import (
+    build_form_serializer,
+    build_model_serializer,
     build_serializer,
-    serializer_for_form,
-    serializer_for_model,
-    text_list_field,
+    build_text_list_field,
 )
 from citeboard.core.api import FORBIDDEN_RESPONSE
-from citeboard.teams.api import signed_in_user
+from citeboard.teams.api import require_signed_in_user
 from citeboard.teams.models import Team, User
 from scoring.models import ResultConfirmation
 from scoring.results.board.confirming import (
-    TeamResult,
-    results_official_since,
-    results_to_confirm,
+    ResultToConfirm,
+    find_results_to_confirm,
+    find_time_results_became_official,
 )
 from tasks import models
 from tasks.models import ExtraTries, Phase
 from tasks.registration import entries
-from tasks.registration.entries import acceptance_of, current_terms
+from tasks.registration.entries import find_terms_acceptance, get_newest_terms
 from tasks.seasons.access import (
-    listed_entries,
-    may_help,
+    can_help_season,
+    get_organised_season_or_404,
+    get_visible_season_or_404,
+    list_visible_entries,
     require_staff,
-    season_for,
-    season_to_organise,
 )
 from tasks.seasons.announcements import (
-    close_report as close,
-    readable_questions,
+    close_abuse_report as close,
+    list_readable_questions,
     report_abuse,
 )
 
@@ -94,7 +108,9 @@ class RegistrationSerializer(serializers.ModelSerializer[models.Registration]):
 
 
 @get(
-    "seasons/<slug:slug>/registrations/", role=season_for, pages=RegistrationSerializer
+    "seasons/<slug:slug>/registrations/",
+    role=get_visible_season_or_404,
+    pages=RegistrationSerializer,
 )
 def registrations(
     request: Request, season: models.Season
@@ -104,28 +120,28 @@ def registrations(
     Only organisers see refused teams. If the season hides names, only organisers see
     the whole list.
     """
-    return listed_entries(request.user, season)
+    return list_visible_entries(request.user, season)
 
 
-register_act_operation(
-    ENTER,
+register_action_operation(
+    REGISTER_TEAM,
     "seasons/<slug:slug>/registrations/",
     "enter",
     answers=RegistrationSerializer,
 )
-deletes(
-    TAKE_BACK_ENTRY,
+register_deleting_action(
+    WITHDRAW_REGISTRATION,
     "seasons/<slug:slug>/registrations/<slug:team>/",
     name="registration",
 )
-register_act_operation(
-    DECIDE,
+register_action_operation(
+    DECIDE_ON_REGISTRATION,
     "seasons/<slug:slug>/registrations/<slug:team>/decision/",
     answers=RegistrationSerializer,
     lets_out=True,
     responses={403: FORBIDDEN_RESPONSE},
 )
-TermsSerializer = serializer_for_model(
+SeasonTermsSerializer = build_model_serializer(
     models.Terms,
     "The version that holds.",
     "version text published_at accepted_at asks",
@@ -134,12 +150,12 @@ TermsSerializer = serializer_for_model(
         allow_null=True,
         help_text="When you accepted this version; null where you have not.",
     ),
-    asks=text_list_field(
+    asks=build_text_list_field(
         "What is given with the acceptance; left out, it is the account's.",
         source="season.asks",
     ),
 )
-AcceptanceSerializer = serializer_for_model(
+TermsAcceptanceSerializer = build_model_serializer(
     models.TermsAcceptance,
     "Who accepted which version, and when.",
     "version name address accepted_at given",
@@ -158,31 +174,36 @@ AcceptanceSerializer = serializer_for_model(
 
 
 @get(
-    "seasons/<slug:slug>/terms/", role=season_for, answers=TermsSerializer, is_open=True
+    "seasons/<slug:slug>/terms/",
+    role=get_visible_season_or_404,
+    answers=SeasonTermsSerializer,
+    is_open=True,
 )
 def terms(request: Request, season: models.Season) -> models.Terms:
     """Return the terms of a season, and whether you have accepted them."""
-    if (version := current_terms(season)) is None:
+    if (version := get_newest_terms(season)) is None:
         raise NotFound("This season has no terms.")
-    acceptance = acceptance_of(version, request.user)
+    acceptance = find_terms_acceptance(version, request.user)
     version.accepted_at = acceptance.accepted_at if acceptance else None  # type: ignore[attr-defined]
     return version
 
 
-makes(PUBLISH_TERMS, "seasons/<slug:slug>/terms/versions/", answers=TermsSerializer)
-register_act_operation(
+register_creating_action(
+    PUBLISH_TERMS, "seasons/<slug:slug>/terms/versions/", answers=SeasonTermsSerializer
+)
+register_action_operation(
     ACCEPT_TERMS,
     "seasons/<slug:slug>/terms/",
     "accept_terms",
     gives=lambda request, acceptance: terms(request, acceptance.terms.season),
-    answers=TermsSerializer,
+    answers=SeasonTermsSerializer,
 )
 
 
 @get(
     "seasons/<slug:slug>/terms/acceptances/",
-    role=season_to_organise,
-    pages=AcceptanceSerializer,
+    role=get_organised_season_or_404,
+    pages=TermsAcceptanceSerializer,
 )
 def acceptances(
     request: Request, season: models.Season
@@ -190,10 +211,10 @@ def acceptances(
     """List the users who accepted the terms, with the version and the time, for
     organisers.
     """
-    return entries.acceptances(season)
+    return entries.list_terms_acceptances(season)
 
 
-QuestionSerializer = serializer_for_model(
+QuestionSerializer = build_model_serializer(
     models.Question,
     "A question; who asked it is said to nobody here.",
     "id text asked_at answer answered_at is_public",
@@ -202,7 +223,7 @@ QuestionSerializer = serializer_for_model(
 
 @get(
     "seasons/<slug:slug>/questions/",
-    role=season_for,
+    role=get_visible_season_or_404,
     pages=QuestionSerializer,
     is_open=True,
 )
@@ -211,36 +232,38 @@ def questions(request: Request, season: models.Season) -> QuerySet[models.Questi
 
     Organisers and helpers see all questions.
     """
-    if may_help(request.user, season):
+    if can_help_season(request.user, season):
         return models.Question.objects.filter(season=season)
-    return readable_questions(season, request.user)
+    return list_readable_questions(season, request.user)
 
 
-makes(ASK, "seasons/<slug:slug>/questions/", answers=QuestionSerializer)
-register_act_operation(
-    ANSWER,
+register_creating_action(
+    ASK_ORGANISERS, "seasons/<slug:slug>/questions/", answers=QuestionSerializer
+)
+register_action_operation(
+    ANSWER_QUESTION,
     "seasons/<slug:slug>/questions/<int:question>/answer/",
     "answer",
     answers=QuestionSerializer,
 )
-EarlierSerializer = serializer_for_model(
+AnnouncementEditSerializer = build_model_serializer(
     models.AnnouncementEdit,
     "What it said until it was edited.",
     "text until",
     "Earlier",
 )
-AnnouncedSerializer = serializer_for_model(
+AnnouncementSerializer = build_model_serializer(
     models.Announcement,
     "One announcement; ``edits`` are what it said before, newest first.",
     "id text announced_at edited_at edits",
     "Announced",
-    edits=EarlierSerializer(many=True),
+    edits=AnnouncementEditSerializer(many=True),
 )
-register_act_operation(
-    ANNOUNCE,
+register_action_operation(
+    PUBLISH_ANNOUNCEMENT,
     "seasons/<slug:slug>/announcement/",
     "announcement",
-    answers=serializer_for_model(
+    answers=build_model_serializer(
         models.Season,
         "What stands there now.",
         "announcement announced_at",
@@ -251,8 +274,8 @@ register_act_operation(
 
 @get(
     "seasons/<slug:slug>/announcements/",
-    role=season_for,
-    pages=AnnouncedSerializer,
+    role=get_visible_season_or_404,
+    pages=AnnouncementSerializer,
     is_open=True,
 )
 def announcements(
@@ -266,27 +289,29 @@ def announcements(
     )
 
 
-register_act_operation(
+register_action_operation(
     EDIT_ANNOUNCEMENT,
     "seasons/<slug:slug>/announcements/<int:announcement>/",
-    answers=AnnouncedSerializer,
+    answers=AnnouncementSerializer,
     name="one-announcement",
 )
-deletes(TAKE_BACK_ANNOUNCEMENT, "seasons/<slug:slug>/announcements/<int:announcement>/")
-register_act_operation(
-    MAIL_TEAMS,
+register_deleting_action(
+    WITHDRAW_ANNOUNCEMENT, "seasons/<slug:slug>/announcements/<int:announcement>/"
+)
+register_action_operation(
+    SEND_MAIL_TO_TEAMS,
     "seasons/<slug:slug>/mails/",
     gives=lambda request, made: None,
     name="mails",
 )
-ReportSerializer = serializer_for_model(
+ProblemReportSerializer = build_model_serializer(
     models.Report,
     "A report of yours, or for staff of anybody.",
     "id address text reported_at closed_at",
 )
 
 
-@get("reports/", pages=ReportSerializer)
+@get("reports/", pages=ProblemReportSerializer)
 def reports(request: Request) -> QuerySet[models.Report]:
     """List reports of abuse, for the site's staff."""
     require_staff(request.user)
@@ -295,13 +320,13 @@ def reports(request: Request) -> QuerySet[models.Report]:
 
 @post(
     "reports/",
-    form=serializer_for_form(ReportForm),
-    answers=ReportSerializer,
+    form=build_form_serializer(ReportForm),
+    answers=ProblemReportSerializer,
     status=201,
 )
 def report(request: Request, form: dict[str, Any]) -> models.Report:
     """Report abuse to the site's staff."""
-    return report_abuse(by=signed_in_user(request), **form)
+    return report_abuse(by=require_signed_in_user(request), **form)
 
 
 @post("reports/<int:pk>/close/", role=require_staff, rest=["pk"])
@@ -310,52 +335,67 @@ def close_report(request: Request, user: User, pk: int) -> None:
     close(report=get_object_or_404(models.Report, pk=pk), by=user)
 
 
-TimesSerializer = serializer_for_model(
-    Phase, "When runs are accepted.", "id opens closes", "Times", closes=END_FIELD
+PhaseTimesSerializer = build_model_serializer(
+    Phase, "When runs are accepted.", "id opens closes", "Times", closes=PHASE_END_FIELD
 )
-BoardSerializer = serializer_for_model(
+BoardAudienceSerializer = build_model_serializer(
     Phase,
     "Who sees the board: until `board_from`, and from then on.",
     "id board board_from board_then",
     "Board",
 )
-FreezeSerializer = serializer_for_model(
+BoardFreezeSerializer = build_model_serializer(
     Phase,
     "When others than organisers see the board as it stood at `frozen_from`.",
     "id frozen_from frozen_until is_frozen",
     "Freeze",
     is_frozen=serializers.BooleanField(help_text="Whether it is frozen now."),
 )
-register_act_operation(
-    phase_acts.MOVE, "phases/<int:pk>/times/", "times", answers=TimesSerializer
+register_action_operation(
+    phase_acts.MOVE_PHASE,
+    "phases/<int:pk>/times/",
+    "times",
+    answers=PhaseTimesSerializer,
 )
-register_act_operation(
-    phase_acts.OPEN, "phases/<int:pk>/open/", "open", answers=TimesSerializer
+register_action_operation(
+    phase_acts.OPEN_PHASE_NOW,
+    "phases/<int:pk>/open/",
+    "open",
+    answers=PhaseTimesSerializer,
 )
-register_act_operation(
-    phase_acts.CLOSE, "phases/<int:pk>/close/", "close", answers=TimesSerializer
+register_action_operation(
+    phase_acts.CLOSE_PHASE_NOW,
+    "phases/<int:pk>/close/",
+    "close",
+    answers=PhaseTimesSerializer,
 )
-register_act_operation(
-    phase_acts.SHOW_BOARD, "phases/<int:pk>/board/", "board", answers=BoardSerializer
+register_action_operation(
+    phase_acts.CHANGE_BOARD_AUDIENCE,
+    "phases/<int:pk>/board/",
+    "board",
+    answers=BoardAudienceSerializer,
 )
-register_act_operation(
-    phase_acts.REVEAL, "phases/<int:pk>/reveal/", "reveal", answers=BoardSerializer
+register_action_operation(
+    phase_acts.REVEAL_BOARD_NOW,
+    "phases/<int:pk>/reveal/",
+    "reveal",
+    answers=BoardAudienceSerializer,
 )
-register_act_operation(
-    phase_acts.FREEZE,
+register_action_operation(
+    phase_acts.FREEZE_BOARD,
     "phases/<int:pk>/freeze/",
     takes=lambda request, phase, sent: (
         {"frozen_from": phase.frozen_from, "frozen_until": phase.frozen_until} | sent
         if sent
         else {}
     ),
-    answers=FreezeSerializer,
+    answers=BoardFreezeSerializer,
 )
-register_act_operation(
-    phase_acts.UNFREEZE,
+register_action_operation(
+    phase_acts.UNFREEZE_BOARD,
     "phases/<int:pk>/unfreeze/",
     "unfreeze",
-    answers=FreezeSerializer,
+    answers=BoardFreezeSerializer,
 )
 ConfirmedResultSerializer = build_serializer(
     "ConfirmedResult",
@@ -383,7 +423,7 @@ ConfirmedResultsSerializer = build_serializer(
 )
 
 
-def _confirmation_members(result: TeamResult) -> dict[str, Any]:
+def _serialize_team_result(result: ResultToConfirm) -> dict[str, Any]:
     said = result.said
     return {
         "submission": result.run.submission,
@@ -396,38 +436,38 @@ def _confirmation_members(result: TeamResult) -> dict[str, Any]:
     }
 
 
-for end, act in {"confirm": CONFIRM, "contest": CONTEST}.items():
-    register_act_operation(
+for end, act in {"confirm": CONFIRM_RESULT, "contest": CONTEST_RESULT}.items():
+    register_action_operation(
         act,
         f"submissions/<int:pk>/{end}/",
         end,
-        gives=lambda request, result: _confirmation_members(result),
+        gives=lambda request, result: _serialize_team_result(result),
         answers=ConfirmedResultSerializer,
-        responses=RUN_CHANGE_RESPONSES,
+        responses=RUN_CHANGE_ERROR_RESPONSES,
     )
 
 
 @get(
     "phases/<int:pk>/confirmation/",
-    role=phase_to_organise,
+    role=organised_phase_or_404,
     answers=ConfirmedResultsSerializer,
 )
 def confirmation(request: Request, phase: Phase) -> dict[str, Any]:
     """List each team's confirmation of the results of a phase, for organisers."""
-    results = results_to_confirm(phase)
+    results = find_results_to_confirm(phase)
     return {
         "confirms_results": phase.confirms_results,
-        "official_since": results_official_since(phase, results),
+        "official_since": find_time_results_became_official(phase, results),
         "ended_because": phase.confirmation_ended_because,
-        "results": [_confirmation_members(result) for result in results],
+        "results": [_serialize_team_result(result) for result in results],
     }
 
 
 for end, act in {
-    "end": phase_acts.END_CONFIRMATION,
-    "reopen": phase_acts.REOPEN_CONFIRMATION,
+    "end": phase_acts.END_RESULT_CONFIRMATION,
+    "reopen": phase_acts.REOPEN_RESULT_CONFIRMATION,
 }.items():
-    register_act_operation(
+    register_action_operation(
         act,
         f"phases/<int:pk>/confirmation/{end}/",
         gives=confirmation,
@@ -437,7 +477,7 @@ for end, act in {
 
 @get(
     "phases/<int:pk>/extra-tries/",
-    role=phase_to_organise,
+    role=organised_phase_or_404,
     answers=[ExtraTriesSerializer],
 )
 def extra_tries(request: Request, phase: Phase) -> Any:
@@ -447,13 +487,13 @@ def extra_tries(request: Request, phase: Phase) -> Any:
     return phase.extra_tries.select_related("team")
 
 
-def tries_to_take_back(user: object, pk: int, number: int) -> ExtraTries:
+def revocable_extra_tries_or_404(user: object, pk: int, number: int) -> ExtraTries:
     rows = ExtraTries.objects.select_related("phase__task__season", "team")
-    return get_object_or_404(rows, pk=number, phase=phase_to_organise(user, pk))
+    return get_object_or_404(rows, pk=number, phase=organised_phase_or_404(user, pk))
 
 
-makes(
-    phase_acts.GIVE_TRIES,
+register_creating_action(
+    phase_acts.GRANT_EXTRA_TRIES,
     "phases/<int:pk>/extra-tries/",
     takes=lambda request, phase, sent: {
         **sent,
@@ -463,9 +503,9 @@ makes(
     },
     answers=ExtraTriesSerializer,
 )
-deletes(
-    phase_acts.TAKE_TRIES_BACK,
+register_deleting_action(
+    phase_acts.WITHDRAW_EXTRA_TRIES,
     "phases/<int:pk>/extra-tries/<int:given>/",
-    role=tries_to_take_back,
+    role=revocable_extra_tries_or_404,
     name="extra-tries-back",
 )

@@ -12,13 +12,13 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from citeboard.api.operations import get
-from citeboard.api.own_runs import evaluations_as_printed
-from citeboard.api.serializers import build_serializer, serializer_for_model
+from citeboard.api.own_runs import serialize_evaluations
+from citeboard.api.serializers import build_model_serializer, build_serializer
 from scoring.models import LogEntry, Receipt
-from scoring.offline.receipts import FIELDS, FORMAT, VERSION
+from scoring.offline.receipts import COMMITTED_FIELDS, RECEIPT_FORMAT, RECEIPT_VERSION
 from scoring.receipts import log
 from scoring.results.board import visibility
-from scoring.results.board.standings import board_and_row_of_run
+from scoring.results.board.standings import find_board_and_row_of_run
 from tasks.models import Season, Submission
 
 RECEIPT_KEYS_WITHOUT_SCORES = ("task", "run", "scorer", "time")
@@ -26,7 +26,7 @@ RECEIPT_KEYS_WITHOUT_SCORES = ("task", "run", "scorer", "time")
 _COMPARED_NUMBER_FIELDS = ("value", "low", "high", "n")
 
 
-def receipts_of(
+def serialize_receipts(
     submission: Submission,
     audience: visibility.Audience,
     *,
@@ -38,16 +38,17 @@ def receipts_of(
     If the board hides team names, only the run's own team sees the digest of the file.
     """
     phase = submission.phase
-    told = evaluations_as_printed(submission, audience) if has_scores else []
+    told = serialize_evaluations(submission, audience) if has_scores else []
     numbers = {
-        evaluation.pk: _comparable_numbers(said["metrics"]) for evaluation, said in told
+        evaluation.pk: _extract_compared_numbers(said["metrics"])
+        for evaluation, said in told
     }
     rows = (
         Receipt.objects.filter(evaluation__submission=submission)
         .select_related("entry__key")
         .prefetch_related("used_judgements__imports")
     )
-    if at := visibility.freeze_time_for(phase, audience):
+    if at := visibility.find_freeze_time_for_audience(phase, audience):
         rows = rows.filter(created_at__lte=at)
     opened = [(row, log.read_openings(row)) for row in rows]
     # Receipts show scores only if the newest receipt has the scores the audience sees.
@@ -55,12 +56,12 @@ def receipts_of(
     seen = {
         pk
         for pk, number in numbers.items()
-        if pk in newest and _comparable_numbers(json.loads(newest[pk])) == number
+        if pk in newest and _extract_compared_numbers(json.loads(newest[pk])) == number
     }
-    head, receipts = log.head(), []
+    head, receipts = log.read_signed_log_head(), []
     for row, openings in opened:
         fields: Sequence[str] = (
-            FIELDS
+            COMMITTED_FIELDS
             if row.evaluation_id in seen
             else RECEIPT_KEYS_WITHOUT_SCORES
             if is_own
@@ -71,34 +72,34 @@ def receipts_of(
             fields = [name for name in fields if name != "run"]
         if fields:
             receipts.append(
-                _receipt_as_json(row, {name: openings[name] for name in fields}, head)
+                _serialize_receipt(row, {name: openings[name] for name in fields}, head)
             )
     return receipts
 
 
-def _receipt_as_json(
+def _serialize_receipt(
     row: Receipt, openings: Mapping[str, Any], head: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     entry, place = row.entry, None
     if entry.index is not None and head is not None:
         place = {
             "index": entry.index,
-            "path": log.inclusion_proof(entry.index, head["size"]),
+            "path": log.compute_inclusion_proof(entry.index, head["size"]),
             "head": head,
         }
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": RECEIPT_FORMAT,
+        "version": RECEIPT_VERSION,
         "entry": entry.content,
         "key": entry.key.public if entry.key else "",
         "signature": entry.signature,
         "openings": openings,
         "log": place,
-        **_withdrawn_judgements(row),
+        **_serialize_withdrawn_judgements(row),
     }
 
 
-def _withdrawn_judgements(row: Receipt) -> dict[str, Any]:
+def _serialize_withdrawn_judgements(row: Receipt) -> dict[str, Any]:
     """Return the withdrawn judgements on which the scores in a receipt depend.
 
     The signature of the receipt does not cover this list of judgements.
@@ -112,7 +113,7 @@ def _withdrawn_judgements(row: Receipt) -> dict[str, Any]:
     return {"withdrawn_judgements": facts} if facts else {}
 
 
-def _comparable_numbers(
+def _extract_compared_numbers(
     metrics: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, tuple[Any, ...]]:
     return {
@@ -121,7 +122,7 @@ def _comparable_numbers(
     }
 
 
-def run_with_receipts(user: object, pk: int) -> tuple[Submission, bool]:
+def run_with_receipts_or_404(user: object, pk: int) -> tuple[Submission, bool]:
     """Return the run, and a boolean that is True for the user's own run.
 
     Raises Http404 if the user cannot see the run on any page.
@@ -131,12 +132,12 @@ def run_with_receipts(user: object, pk: int) -> tuple[Submission, bool]:
     )
     run = get_object_or_404(runs.select_related("phase__task__season"), pk=pk)
     is_own = visibility.may_see_outcome(run, user)
-    if not is_own and board_and_row_of_run(run.phase, user, run.pk) is None:
+    if not is_own and find_board_and_row_of_run(run.phase, user, run.pk) is None:
         raise Http404
     return run, is_own
 
 
-HeadSerializer = build_serializer(
+LogHeadSerializer = build_serializer(
     "Head",
     "The log with so many entries, as the site has signed it.",
     size=int,
@@ -145,7 +146,7 @@ HeadSerializer = build_serializer(
     key=str,
     signature=str,
 )
-KeySerializer = build_serializer(
+SigningKeySerializer = build_serializer(
     "Key",
     "An Ed25519 key of the site.",
     public=str,
@@ -159,30 +160,32 @@ KeySerializer = build_serializer(
         allow_blank=True, help_text="Its signature by the key before it."
     ),
 )
-LogSerializer = build_serializer(
+ReceiptLogSerializer = build_serializer(
     "Log",
     "The log of receipts as it stands, and every key that has signed in it.",
-    head=HeadSerializer(allow_null=True, help_text="Null before the site has a key."),
-    keys=KeySerializer(many=True),
+    head=LogHeadSerializer(
+        allow_null=True, help_text="Null before the site has a key."
+    ),
+    keys=SigningKeySerializer(many=True),
 )
 
 
-EntrySerializer = serializer_for_model(
+LogEntrySerializer = build_model_serializer(
     LogEntry,
     "Commitments and their signature; they tell nothing without what opens them.",
     "index content key signature",
     "Entry",
     key=serializers.CharField(source="key.public"),
 )
-PathSerializer = build_serializer("Path", "A proof of RFC 9162.", path=list[str])
-LogPlaceSerializer = build_serializer(
+MerkleProofSerializer = build_serializer("Path", "A proof of RFC 9162.", path=list[str])
+LogInclusionSerializer = build_serializer(
     "LogPlace",
     "Where an entry stands in the log.",
     index=int,
     path=(list[str], "Proves it, as RFC 9162 has it."),
-    head=HeadSerializer(),
+    head=LogHeadSerializer(),
 )
-OpeningSerializer = build_serializer(
+CommitmentOpeningSerializer = build_serializer(
     "Opening",
     "The commitment is the SHA-256 of the nonce's bytes and the text.",
     nonce=str,
@@ -199,10 +202,12 @@ ReceiptSerializer = build_serializer(
     ),
     signature=serializers.CharField(allow_blank=True),
     openings=serializers.DictField(
-        child=OpeningSerializer(),
+        child=CommitmentOpeningSerializer(),
         help_text="By field, of those that you may know; the others are sealed.",
     ),
-    log=LogPlaceSerializer(allow_null=True, help_text="Null until it is in the log."),
+    log=LogInclusionSerializer(
+        allow_null=True, help_text="Null until it is in the log."
+    ),
     withdrawn_judgements=serializers.ListField(
         child=serializers.DictField(),
         required=False,
@@ -224,43 +229,50 @@ ConsistencyQuery = build_serializer(
 )
 
 
-@get("log/", answers=LogSerializer, is_open=True)
+@get("log/", answers=ReceiptLogSerializer, is_open=True)
 def receipt_log(request: Request) -> dict[str, Any]:
     """Return the signed head of the log of receipts, and the keys."""
-    return {"head": log.head(), "keys": log.describe_signing_keys()}
+    return {"head": log.read_signed_log_head(), "keys": log.describe_signing_keys()}
 
 
-@get("log/entries/", pages=EntrySerializer, is_open=True)
+@get("log/entries/", pages=LogEntrySerializer, is_open=True)
 def log_entries(request: Request) -> QuerySet[LogEntry]:
     """List the entries of the log of receipts, in order."""
     return LogEntry.objects.exclude(index=None).select_related("key")
 
 
-@get("log/inclusion/", query=InclusionQuery, answers=PathSerializer, is_open=True)
+@get(
+    "log/inclusion/", query=InclusionQuery, answers=MerkleProofSerializer, is_open=True
+)
 def log_inclusion(request: Request, query: dict[str, int]) -> dict[str, list[str]]:
     """Return the proof that the log of receipts contains an entry."""
-    _check_sizes(query["index"] + 1, query["size"])
-    return {"path": log.inclusion_proof(query["index"], query["size"])}
+    _check_log_sizes(query["index"] + 1, query["size"])
+    return {"path": log.compute_inclusion_proof(query["index"], query["size"])}
 
 
-@get("log/consistency/", query=ConsistencyQuery, answers=PathSerializer, is_open=True)
+@get(
+    "log/consistency/",
+    query=ConsistencyQuery,
+    answers=MerkleProofSerializer,
+    is_open=True,
+)
 def log_consistency(request: Request, query: dict[str, int]) -> dict[str, list[str]]:
     """Return the proof that the log of receipts changed only by appending entries
     between two sizes.
     """
-    _check_sizes(query["first"], query["second"])
-    return {"path": log.consistency_proof(query["first"], query["second"])}
+    _check_log_sizes(query["first"], query["second"])
+    return {"path": log.compute_consistency_proof(query["first"], query["second"])}
 
 
-def _check_sizes(smaller: int, larger: int) -> None:
-    size = (log.head() or {"size": 0})["size"]
+def _check_log_sizes(smaller: int, larger: int) -> None:
+    size = (log.read_signed_log_head() or {"size": 0})["size"]
     if not smaller <= larger <= size:
         raise serializers.ValidationError({"size": [f"the log has {size} entries"]})
 
 
 @get(
     "submissions/<int:pk>/receipts/",
-    role=run_with_receipts,
+    role=run_with_receipts_or_404,
     answers=[ReceiptSerializer],
     is_open=True,
 )
@@ -268,9 +280,9 @@ def receipts(request: Request, found: tuple[Submission, bool]) -> list[dict[str,
     """List the receipts of a run, oldest first, with the content that you may see."""
     run, is_own = found
     has_scores = visibility.may_see_scores(run, request.user) if is_own else True
-    return receipts_of(
+    return serialize_receipts(
         run,
-        visibility.audience_of(run.phase, request.user),
+        visibility.determine_audience(run.phase, request.user),
         has_scores=has_scores,
         is_own=is_own,
     )

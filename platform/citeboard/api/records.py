@@ -10,37 +10,45 @@ from django.http import FileResponse, StreamingHttpResponse
 from rest_framework import serializers
 from rest_framework.request import Request
 
-from citeboard.acts.declared import within
-from citeboard.acts.failures import ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK
-from citeboard.acts.organisers import GIVE_ROLE
-from citeboard.acts.undoing import UNDO
+from citeboard.acts.declared import build_nested_row_lookup
+from citeboard.acts.failures import ACKNOWLEDGE_FAILURE, WITHDRAW_ACKNOWLEDGEMENT
+from citeboard.acts.organisers import ASSIGN_SEASON_ROLE
+from citeboard.acts.undoing import UNDO_RECENT_CHANGE
 from citeboard.acts.webhooks import (
-    MAKE_WEBHOOK,
+    CREATE_WEBHOOK,
     REMOVE_WEBHOOK,
-    RENEW_SECRET,
-    REPEAT_DELIVERY,
+    RENEW_WEBHOOK_SECRET,
+    REPEAT_WEBHOOK_DELIVERY,
 )
-from citeboard.api.operations import deletes, get, makes, register_act_operation
-from citeboard.api.seasons import phase_to_organise
+from citeboard.api.operations import (
+    get,
+    register_action_operation,
+    register_creating_action,
+    register_deleting_action,
+)
+from citeboard.api.seasons import organised_phase_or_404
 from citeboard.api.serializers import (
+    build_dataclass_serializer,
+    build_model_serializer,
     build_serializer,
-    serializer_for_dataclass,
-    serializer_for_model,
 )
 from citeboard.core.actions import MAX_SENTENCE_LENGTH
 from citeboard.core.api import INVALID_FIELDS_RESPONSE
 from citeboard.core.models import AuditEntry
 from citeboard.ops import season_progress
 from citeboard.ops.season_progress import (
-    acknowledged_failures,
-    failed_rescorings,
-    failed_runs,
-    unsupplied_runs,
-    waiting_reason,
+    describe_why_run_waits,
+    find_acknowledged_failures,
+    find_failed_rescoring_jobs,
+    find_failed_runs,
+    find_runs_lacking_software,
 )
-from scoring.exchange.season_runs import counting_runs_archive, runs_csv
+from scoring.exchange.season_runs import (
+    build_archive_of_runs_on_board,
+    iterate_runs_as_csv,
+)
 from scoring.results.board.standings import compute_board
-from tasks.delivery.webhooks.services import secret_of
+from tasks.delivery.webhooks.services import derive_webhook_secret
 from tasks.models import (
     Acknowledgement,
     Delivery,
@@ -50,12 +58,16 @@ from tasks.models import (
     Submission,
     Webhook,
 )
-from tasks.seasons.access import season_for, season_to_help, season_to_organise
-from tasks.seasons.history import readable_history
+from tasks.seasons.access import (
+    get_helped_season_or_404,
+    get_organised_season_or_404,
+    get_visible_season_or_404,
+)
+from tasks.seasons.history import list_readable_history
 
 #: The API lists at most MAX_FAILURES_LISTED failures of each kind, and the page lists all.
 MAX_FAILURES_LISTED = 200
-ChangeSerializer = build_serializer(
+SettingChangeSerializer = build_serializer(
     "Change",
     "What turned into what.",
     key=(str, "A setting is named as in the season file."),
@@ -64,7 +76,7 @@ ChangeSerializer = build_serializer(
     ),
     after=serializers.JSONField(allow_null=True),
 )
-HistorySerializer = serializer_for_model(
+HistoryEntrySerializer = build_model_serializer(
     AuditEntry,
     "One act.",
     "id at actor action words subject changes",
@@ -76,34 +88,34 @@ HistorySerializer = serializer_for_model(
         max_length=MAX_SENTENCE_LENGTH,
         help_text="What was done, after the name of who did it.",
     ),
-    changes=ChangeSerializer(many=True, source="told_changes"),
+    changes=SettingChangeSerializer(many=True, source="told_changes"),
 )
 
 
 @get(
     "seasons/<slug:slug>/history/",
-    role=season_for,
-    pages=HistorySerializer,
+    role=get_visible_season_or_404,
+    pages=HistoryEntrySerializer,
     responses={400: INVALID_FIELDS_RESPONSE},
 )
 def history(request: Request, season: Season) -> Any:
     """List the history of a season, newest first. Organisers see all entries of the
     history, and teams see their own entries.
     """
-    return readable_history(season, request.user)
+    return list_readable_history(season, request.user)
 
 
-UndoneSerializer = build_serializer(
+UndoneActionSerializer = build_serializer(
     "Undone", "What was taken back, and what of it stays.", detail=str
 )
-register_act_operation(
-    UNDO,
+register_action_operation(
+    UNDO_RECENT_CHANGE,
     "seasons/<slug:slug>/history/<int:change>/undo/",
     "undo",
     gives=lambda request, said: {"detail": said},
-    answers=UndoneSerializer,
+    answers=UndoneActionSerializer,
 )
-PersonSerializer = serializer_for_model(
+OrganiserSerializer = build_model_serializer(
     Organiser,
     "Somebody who runs the season.",
     "name address role",
@@ -113,7 +125,11 @@ PersonSerializer = serializer_for_model(
 )
 
 
-@get("seasons/<slug:slug>/people/", role=season_to_organise, answers=[PersonSerializer])
+@get(
+    "seasons/<slug:slug>/people/",
+    role=get_organised_season_or_404,
+    answers=[OrganiserSerializer],
+)
 def people(request: Request, season: Season) -> QuerySet[Organiser]:
     """List the organisers and helpers of a season, for organisers."""
     return (
@@ -123,14 +139,14 @@ def people(request: Request, season: Season) -> QuerySet[Organiser]:
     )
 
 
-register_act_operation(
-    GIVE_ROLE,
+register_action_operation(
+    ASSIGN_SEASON_ROLE,
     "seasons/<slug:slug>/people/",
     "give_role",
     gives=lambda request, made: people(request, made.season),
-    answers=[PersonSerializer],
+    answers=[OrganiserSerializer],
 )
-serializer_for_dataclass(
+build_dataclass_serializer(
     season_progress.Day,
     "Runs that teams sent on one day, by what has become of them.",
     day="UTC.",
@@ -138,13 +154,13 @@ serializer_for_dataclass(
     not_scored="Failed, refused or cancelled.",
     sent=serializers.IntegerField(),
 )
-serializer_for_dataclass(
+build_dataclass_serializer(
     season_progress.Waiting,
     "The season's jobs in one queue.",
     "SeasonQueue",
     oldest="When the first of the queued was made.",
 )
-serializer_for_dataclass(
+build_dataclass_serializer(
     season_progress.Times,
     "Of the newest scorings within a week, in seconds; medians, and the longest of all.",
     "ScoringTimes",
@@ -152,7 +168,7 @@ serializer_for_dataclass(
     took="From the worker to the score.",
     longest="From the queue to the score.",
 )
-ProgressSerializer = serializer_for_dataclass(
+SeasonProgressSerializer = build_dataclass_serializer(
     season_progress.Progress,
     "How the season goes.",
     runs="Baselines included.",
@@ -163,18 +179,18 @@ ProgressSerializer = serializer_for_dataclass(
 
 @get(
     "seasons/<slug:slug>/progress/",
-    role=season_to_help,
-    answers=ProgressSerializer,
+    role=get_helped_season_or_404,
+    answers=SeasonProgressSerializer,
     responses={400: INVALID_FIELDS_RESPONSE},
 )
 def progress(request: Request, season: Season) -> season_progress.Progress:
     """Return the number of a season's runs by day, their waiting times and their disk
     space, for organisers.
     """
-    return season_progress.progress_of(season)
+    return season_progress.compute_season_progress(season)
 
 
-@get("seasons/<slug:slug>/runs/", role=season_to_help, files=["text/csv"])
+@get("seasons/<slug:slug>/runs/", role=get_helped_season_or_404, files=["text/csv"])
 def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
     """Return every run of a season as CSV, with the score that ranks the run, for
     organisers and helpers.
@@ -183,25 +199,27 @@ def season_runs(request: Request, season: Season) -> StreamingHttpResponse:
         "phase__task", "team"
     )
     response = StreamingHttpResponse(
-        runs_csv(runs), content_type="text/csv; charset=utf-8"
+        iterate_runs_as_csv(runs), content_type="text/csv; charset=utf-8"
     )
     response["Content-Disposition"] = f'attachment; filename="{season.slug}-runs.csv"'
     return response
 
 
 @get(
-    "phases/<int:pk>/counting-runs/", role=phase_to_organise, files=["application/zip"]
+    "phases/<int:pk>/counting-runs/",
+    role=organised_phase_or_404,
+    files=["application/zip"],
 )
 def counting_runs(request: Request, phase: Phase) -> FileResponse:
     """Return the files of the runs on a phase's board as a zip archive, for organisers."""
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
-    archive = counting_runs_archive(compute_board(phase, request.user))
+    archive = build_archive_of_runs_on_board(compute_board(phase, request.user))
     return FileResponse(
         archive, as_attachment=True, filename=name, content_type="application/zip"
     )
 
 
-AcknowledgementSerializer = build_serializer(
+FailureAcknowledgementSerializer = build_serializer(
     "Acknowledgement",
     "That somebody has seen to it.",
     id=int,
@@ -220,13 +238,13 @@ SeasonFailureSerializer = build_serializer(
     rules=str | None,
     reason=str,
     failed_at=(dt.datetime, "Of a run that waits the time when it was sent."),
-    acknowledged=AcknowledgementSerializer(allow_null=True),
+    acknowledged=FailureAcknowledgementSerializer(allow_null=True),
 )
 
 
 @get(
     "seasons/<slug:slug>/failures/",
-    role=season_to_help,
+    role=get_helped_season_or_404,
     answers=[SeasonFailureSerializer],
 )
 def failures(request: Request, season: Season) -> list[dict[str, Any]]:
@@ -235,31 +253,33 @@ def failures(request: Request, season: Season) -> list[dict[str, Any]]:
     """
     notes = {
         (note.submission_id, note.job_id): note
-        for note in acknowledged_failures(season)
+        for note in find_acknowledged_failures(season)
     }
     runs = [
-        _failure_as_json(run, notes.get((run.pk, None)))
-        for run in failed_runs(season)[:MAX_FAILURES_LISTED]
+        _serialize_failed_run(run, notes.get((run.pk, None)))
+        for run in find_failed_runs(season)[:MAX_FAILURES_LISTED]
     ]
     jobs = [
-        _failure_as_json(job.submission, notes.get((job.submission.pk, job.pk)))
+        _serialize_failed_run(job.submission, notes.get((job.submission.pk, job.pk)))
         | {
             "job": job.pk,
             "rules": job.rules,
             "reason": job.reason,
             "failed_at": job.finished_at,
         }
-        for job in failed_rescorings(season)[:MAX_FAILURES_LISTED]
+        for job in find_failed_rescoring_jobs(season)[:MAX_FAILURES_LISTED]
     ]
     waiting = [
-        _failure_as_json(run, None)
-        | {"reason": waiting_reason(run), "failed_at": run.submitted_at}
-        for run in unsupplied_runs(season)[:MAX_FAILURES_LISTED]
+        _serialize_failed_run(run, None)
+        | {"reason": describe_why_run_waits(run), "failed_at": run.submitted_at}
+        for run in find_runs_lacking_software(season)[:MAX_FAILURES_LISTED]
     ]
     return [*runs, *waiting, *jobs]
 
 
-def _failure_as_json(run: Submission, note: Acknowledgement | None) -> dict[str, Any]:
+def _serialize_failed_run(
+    run: Submission, note: Acknowledgement | None
+) -> dict[str, Any]:
     return {
         "submission": run.pk,
         "system": run.system,
@@ -268,28 +288,28 @@ def _failure_as_json(run: Submission, note: Acknowledgement | None) -> dict[str,
         "rules": None,
         "reason": run.reason,
         "failed_at": run.status_since,
-        "acknowledged": note and _acknowledgement_as_json(note),
+        "acknowledged": note and _serialize_acknowledgement(note),
     }
 
 
-def _acknowledgement_as_json(note: Acknowledgement) -> dict[str, Any]:
+def _serialize_acknowledgement(note: Acknowledgement) -> dict[str, Any]:
     return {"id": note.pk, "note": note.note, "by": str(note.by or ""), "at": note.at}
 
 
-makes(
-    ACKNOWLEDGE,
+register_creating_action(
+    ACKNOWLEDGE_FAILURE,
     "seasons/<slug:slug>/failures/",
-    gives=lambda request, note: _acknowledgement_as_json(note),
-    answers=AcknowledgementSerializer,
+    gives=lambda request, note: _serialize_acknowledgement(note),
+    answers=FailureAcknowledgementSerializer,
 )
-deletes(
-    TAKE_ACKNOWLEDGEMENT_BACK,
+register_deleting_action(
+    WITHDRAW_ACKNOWLEDGEMENT,
     "seasons/<slug:slug>/failures/<int:acknowledgement>/",
     name="failure",
 )
 
 
-WebhookSerializer = serializer_for_model(
+WebhookSerializer = build_model_serializer(
     Webhook,
     "An address that is posted to; its secret was shown when it was made.",
     "id url created_at",
@@ -306,10 +326,10 @@ class MadeWebhookSerializer(serializers.ModelSerializer[Webhook]):
         fields = ["id", "url", "created_at", "secret"]
 
     def get_secret(self, webhook: Webhook) -> str:
-        return secret_of(webhook)
+        return derive_webhook_secret(webhook)
 
 
-DeliverySerializer = serializer_for_model(
+WebhookDeliverySerializer = build_model_serializer(
     Delivery,
     "One event for one webhook, and what was answered last.",
     "id kind event created_at state attempts response_code error answered_at",
@@ -318,16 +338,24 @@ DeliverySerializer = serializer_for_model(
 )
 
 
-@get("seasons/<slug:slug>/webhooks/", role=season_to_organise, pages=WebhookSerializer)
+@get(
+    "seasons/<slug:slug>/webhooks/",
+    role=get_organised_season_or_404,
+    pages=WebhookSerializer,
+)
 def webhooks(request: Request, season: Season) -> QuerySet[Webhook]:
     """List the webhooks of a season, for organisers."""
     return Webhook.objects.filter(season=season)
 
 
-makes(MAKE_WEBHOOK, "seasons/<slug:slug>/webhooks/", answers=MadeWebhookSerializer)
-deletes(REMOVE_WEBHOOK, "seasons/<slug:slug>/webhooks/<int:webhook>/", name="webhook")
-register_act_operation(
-    RENEW_SECRET,
+register_creating_action(
+    CREATE_WEBHOOK, "seasons/<slug:slug>/webhooks/", answers=MadeWebhookSerializer
+)
+register_deleting_action(
+    REMOVE_WEBHOOK, "seasons/<slug:slug>/webhooks/<int:webhook>/", name="webhook"
+)
+register_action_operation(
+    RENEW_WEBHOOK_SECRET,
     "seasons/<slug:slug>/webhooks/<int:webhook>/secret/",
     answers=MadeWebhookSerializer,
     name="webhook-secret",
@@ -336,17 +364,17 @@ register_act_operation(
 
 @get(
     "seasons/<slug:slug>/webhooks/<int:webhook>/deliveries/",
-    role=within("webhook", season_to_organise),
-    pages=DeliverySerializer,
+    role=build_nested_row_lookup("webhook", get_organised_season_or_404),
+    pages=WebhookDeliverySerializer,
 )
 def deliveries(request: Request, webhook: Webhook) -> QuerySet[Delivery]:
     """List the deliveries of a webhook, newest first, for organisers."""
     return webhook.deliveries.select_related("job")
 
 
-register_act_operation(
-    REPEAT_DELIVERY,
+register_action_operation(
+    REPEAT_WEBHOOK_DELIVERY,
     "seasons/<slug:slug>/deliveries/<int:delivery>/repeat/",
-    answers=DeliverySerializer,
+    answers=WebhookDeliverySerializer,
     name="delivery-repeat",
 )

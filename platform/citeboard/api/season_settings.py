@@ -17,46 +17,55 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from citeboard.acts.baselines import COMPUTE_BASELINES
-from citeboard.acts.declared import numbered
-from citeboard.acts.declaring import DECLARE, DECLARE_ANEW
+from citeboard.acts.declared import build_season_row_lookup
+from citeboard.acts.declaring import CHANGE_DECLARED_TASK, CREATE_DECLARED_TASK
 from citeboard.acts.gold import DELETE_GOLD, PUBLISH_GOLD, SEAL_GOLD
-from citeboard.acts.launching import COMPUTE_FIRST, TEST_MAIL
-from citeboard.acts.new_seasons import CLONE, FROM_PRESET
-from citeboard.acts.rehearsal import done, perform, rehearsed, rehearsed_load
+from citeboard.acts.launching import COMPUTE_FIRST_BASELINES, SEND_TEST_MAIL
+from citeboard.acts.new_seasons import CLONE_SEASON, CREATE_SEASON_FROM_PRESET
+from citeboard.acts.rehearsal import (
+    perform_confirmed_action,
+    perform_confirmed_callable,
+    rehearse_season_load,
+    rehearse_user_action,
+)
 from citeboard.acts.rescoring import (
-    DRAW_AGAIN,
-    RESCORE,
+    CANCEL_PHASE_RESCORING,
+    REDRAW_PUBLIC_PART,
+    RESCORE_PHASE,
     RESCORE_RUN,
     RESCORE_SEASON,
-    STOP_RESCORING,
 )
-from citeboard.acts.season_settings import CHANGE_SETTINGS, DELETE_PHASE, DELETE_TASK
+from citeboard.acts.season_settings import (
+    CHANGE_SEASON_SETTINGS,
+    DELETE_PHASE,
+    DELETE_TASK,
+)
 from citeboard.api import operations
-from citeboard.api.seasons import phase_to_organise
+from citeboard.api.seasons import organised_phase_or_404
 from citeboard.api.serializers import (
-    ObjectField,
+    JsonObjectField,
     RejectedRun,
+    build_dataclass_serializer,
+    build_model_serializer,
     build_serializer,
-    serializer_for_dataclass,
-    serializer_for_model,
-    split_names,
-    text_list_field,
+    build_text_list_field,
+    split_comma_separated_names,
 )
 from citeboard.core.api import NOT_FOUND_RESPONSE
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.ops.pruning import delete_season
-from citeboard.teams.api import signed_in_user
+from citeboard.teams.api import require_signed_in_user
 from citeboard.teams.models import User
-from scoring.worker.rescoring import RescoringProgress, rescoring_progress
+from scoring.worker.rescoring import RescoringProgress, compute_rescoring_progress
 from tasks.models import Gold, Phase, Season, Task
-from tasks.seasons.access import require_season_creator, season_to_organise
-from tasks.seasons.file.entries import SEASON_PREFIX, rows_by_prefix
-from tasks.seasons.file.load import Fault, LoadResult, load_season_text
-from tasks.seasons.file.plan import ConflictDecisions, current_settings
+from tasks.seasons.access import get_organised_season_or_404, require_season_creator
+from tasks.seasons.file.entries import SEASON_KEY_PREFIX, load_rows_by_key_prefix
+from tasks.seasons.file.load import Fault, SeasonLoadResult, load_season_from_text
+from tasks.seasons.file.plan import ConflictDecisions, collect_current_settings
 from tasks.seasons.file.sent import ZIP_SIGNATURE, open_season_zip
 from tasks.submissions.uploads import receive_upload
 
-DifferenceSerializer = build_serializer(
+SettingDifferenceSerializer = build_serializer(
     "Difference",
     "A setting in which the file differs from the site.",
     key=(str, "Such as tasks.1a.phases.final.closes."),
@@ -67,61 +76,67 @@ DifferenceSerializer = build_serializer(
         help_text="What the file said when it was last loaded; left out where it never was.",
     ),
 )
-SettingsForm = build_serializer(
+ChangedSettingsFormSerializer = build_serializer(
     "SettingsForm",
     "Settings by their keys; what is left out stays as it is.",
-    settings=ObjectField(
+    settings=JsonObjectField(
         help_text="An object such as {“tasks.1a.phases.final.closes”: “2026-05-01 23:59 AoE”}. null takes a "
         "setting back to its default. Keys of a task or phase that is not there make one."
     ),
 )
-SettingsSerializer = build_serializer(
+SeasonSettingsSerializer = build_serializer(
     "Settings",
     "All settings as they are now.",
     settings=serializers.DictField(child=serializers.JSONField()),
 )
-ChangedSerializer = build_serializer(
+SettingChangesSerializer = build_serializer(
     "Changed",
     "What was changed.",
     changes=list[str],
-    differences=DifferenceSerializer(many=True),
+    differences=SettingDifferenceSerializer(many=True),
 )
-FaultSerializer = serializer_for_dataclass(
+SettingFaultSerializer = build_dataclass_serializer(
     Fault, "What is wrong with a setting.", key="Empty where it is no single one."
 )
-FaultsSerializer = build_serializer(
-    "Faults", "Nothing was changed.", detail=str, faults=FaultSerializer(many=True)
+SettingFaultsSerializer = build_serializer(
+    "Faults",
+    "Nothing was changed.",
+    detail=str,
+    faults=SettingFaultSerializer(many=True),
 )
 SETTINGS_REFUSED_RESPONSE = OpenApiResponse(
-    FaultsSerializer, "Refused, with every setting that is wrong; nothing has changed."
+    SettingFaultsSerializer,
+    "Refused, with every setting that is wrong; nothing has changed.",
 )
 
 
 @operations.get(
-    "seasons/<slug:slug>/settings/", role=season_to_organise, answers=SettingsSerializer
+    "seasons/<slug:slug>/settings/",
+    role=get_organised_season_or_404,
+    answers=SeasonSettingsSerializer,
 )
 def settings(request: Request, season: Season) -> dict[str, Any]:
     """Return the settings of a season, for the season's organisers."""
-    return {"settings": current_settings(season)}
+    return {"settings": collect_current_settings(season)}
 
 
-operations.register_act_operation(
-    CHANGE_SETTINGS,
+operations.register_action_operation(
+    CHANGE_SEASON_SETTINGS,
     "seasons/<slug:slug>/settings/",
-    form=SettingsForm,
+    form=ChangedSettingsFormSerializer,
     takes=lambda request, season, sent: {"values": sent["settings"]},
     gives=lambda request, loaded: {
         "changes": loaded.changes,
         "differences": [row.as_json() for row in loaded.differences],
     },
-    answers=ChangedSerializer,
+    answers=SettingChangesSerializer,
     responses={422: SETTINGS_REFUSED_RESPONSE},
 )
 
 
 @operations.delete(
     "seasons/<slug:slug>/settings/<str:prefix>/",
-    role=season_to_organise,
+    role=get_organised_season_or_404,
     rest=["prefix"],
     takes_dry_runs=True,
     parameters=[operations.DRY_RUN_PARAMETER],
@@ -134,12 +149,12 @@ def delete_settings(request: Request, season: Season, prefix: str) -> Response |
     """
     row = (
         season
-        if prefix == SEASON_PREFIX
-        else rows_by_prefix(season, held=False).get(prefix)
+        if prefix == SEASON_KEY_PREFIX
+        else load_rows_by_key_prefix(season, held=False).get(prefix)
     )
     if isinstance(row, Season):
         operations.is_dry_run(request, is_rehearsed=False)
-        delete_season(season=row, by=signed_in_user(request))
+        delete_season(season=row, by=require_signed_in_user(request))
         return None
     if not isinstance(row, Task | Phase):
         raise Http404("The season has no task or phase of this name.")
@@ -147,43 +162,43 @@ def delete_settings(request: Request, season: Season, prefix: str) -> Response |
     if operations.is_dry_run(request):
         return Response(
             operations.RehearsalSerializer(
-                rehearsed(act, row, signed_in_user(request), {})
+                rehearse_user_action(act, row, require_signed_in_user(request), {})
             ).data
         )
-    perform(
+    perform_confirmed_action(
         act,
         row,
-        signed_in_user(request),
+        require_signed_in_user(request),
         {},
-        operations.confirmation_in_request(request),
+        operations.read_confirmation(request),
     )
     return None
 
 
-operations.makes(
-    FROM_PRESET,
+operations.register_creating_action(
+    CREATE_SEASON_FROM_PRESET,
     "new-season/<slug:preset>/",
     "season_from_preset",
-    answers=serializer_for_model(Season, "The draft.", "slug title", "Made"),
+    answers=build_model_serializer(Season, "The draft.", "slug title", "Made"),
     responses={422: SETTINGS_REFUSED_RESPONSE},
     name="new-season-preset",
 )
 
 
-def _check_new_slug(
+def _check_season_slug_is_new(
     request: Request, season: Season, sent: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     if Season.objects.filter(slug=sent["slug"]).exists():
-        raise Refused(f"There is a season “{sent['slug']}” already.")
+        raise ActionRefused(f"There is a season “{sent['slug']}” already.")
     return sent
 
 
-operations.makes(
-    CLONE,
+operations.register_creating_action(
+    CLONE_SEASON,
     "seasons/<slug:slug>/clone/",
     "clone",
-    takes=_check_new_slug,
-    answers=serializer_for_model(Season, "The draft.", "slug title", "Cloned"),
+    takes=_check_season_slug_is_new,
+    answers=build_model_serializer(Season, "The draft.", "slug title", "Cloned"),
     responses={
         422: OpenApiResponse(
             RejectedRun, "The name or the title was refused; nothing was made."
@@ -200,11 +215,11 @@ class SeasonFileForm(serializers.Serializer[Any]):
     file = serializers.FileField(
         max_length=200, help_text="season.toml, at most 1 MB, or season.zip."
     )
-    apply = text_list_field(
+    apply = build_text_list_field(
         "Keys that were changed on the site and take what the file says; all for every key.",
         required=False,
     )
-    keep = text_list_field("Keys that stay as the site has them.", required=False)
+    keep = build_text_list_field("Keys that stay as the site has them.", required=False)
 
     def validate_file(self, file: Any) -> Any:
         is_zip = file.read(len(ZIP_SIGNATURE)) == ZIP_SIGNATURE
@@ -214,14 +229,14 @@ class SeasonFileForm(serializers.Serializer[Any]):
         return file
 
 
-LoadedSerializer = build_serializer(
+LoadedSeasonSerializer = build_serializer(
     "Loaded",
     "What was changed, or of a dry run what would be.",
     season=str,
     dry_run=bool,
     changes=list[str],
-    differences=DifferenceSerializer(many=True),
-    conflicts=DifferenceSerializer(
+    differences=SettingDifferenceSerializer(many=True),
+    conflicts=SettingDifferenceSerializer(
         many=True,
         help_text="Of a dry run: what was changed on the site since the file was last loaded.",
     ),
@@ -231,23 +246,23 @@ LoadedSerializer = build_serializer(
         help_text="Of a dry run that leaves no conflict: what would follow.",
     ),
 )
-ConflictsSerializer = build_serializer(
+SeasonFileConflictsSerializer = build_serializer(
     "Conflicts",
     "Nothing was loaded, since it would undo what was changed on the site.",
     detail=str,
-    conflicts=DifferenceSerializer(many=True),
+    conflicts=SettingDifferenceSerializer(many=True),
 )
 SEASON_NOT_LOADED_RESPONSES = {
-    409: ConflictsSerializer,
+    409: SeasonFileConflictsSerializer,
     422: OpenApiResponse(RejectedRun, "The file was refused; nothing has changed."),
 }
 
 
 @operations.post(
     "seasons/<slug:slug>/file/",
-    role=season_to_organise,
+    role=get_organised_season_or_404,
     form=SeasonFileForm,
-    answers=LoadedSerializer,
+    answers=LoadedSeasonSerializer,
     responses=SEASON_NOT_LOADED_RESPONSES,
     parameters=[operations.DRY_RUN_PARAMETER],
     takes_dry_runs=True,
@@ -256,7 +271,7 @@ SEASON_NOT_LOADED_RESPONSES = {
 )
 def load_season(request: Request, season: Season, form: dict[str, Any]) -> Response:
     """Change an existing season by its season file, for organisers."""
-    return _load_response(request, season, form)
+    return _load_season_file_response(request, season, form)
 
 
 @operations.post(
@@ -264,7 +279,7 @@ def load_season(request: Request, season: Season, form: dict[str, Any]) -> Respo
     role=require_season_creator,
     lets_out=True,
     form=SeasonFileForm,
-    answers=LoadedSerializer,
+    answers=LoadedSeasonSerializer,
     responses={404: NOT_FOUND_RESPONSE, **SEASON_NOT_LOADED_RESPONSES},
     parameters=[operations.DRY_RUN_PARAMETER],
     takes_dry_runs=True,
@@ -273,16 +288,16 @@ def load_season(request: Request, season: Season, form: dict[str, Any]) -> Respo
 )
 def new_season(request: Request, creator: User, form: dict[str, Any]) -> Response:
     """Create a season from its season file, for staff."""
-    return _load_response(request, None, form)
+    return _load_season_file_response(request, None, form)
 
 
 @contextmanager
 def _open_season_reader(
     file: Any, *, by: User, slug: str
-) -> Iterator[Callable[..., LoadResult]]:
+) -> Iterator[Callable[..., SeasonLoadResult]]:
     if file.read(len(ZIP_SIGNATURE)) != ZIP_SIGNATURE:
         file.seek(0)
-        yield partial(load_season_text, file.read(), by=by, slug=slug)
+        yield partial(load_season_from_text, file.read(), by=by, slug=slug)
         return
     file.seek(0)
     with (
@@ -292,7 +307,7 @@ def _open_season_reader(
         yield load
 
 
-def _load_response(
+def _load_season_file_response(
     request: Request, season: Season | None, form: dict[str, Any]
 ) -> Response:
     decisions = ConflictDecisions(
@@ -301,20 +316,20 @@ def _load_response(
     slug = season.slug if season else ""
     rehearsal, is_dry_run = None, operations.is_dry_run(request)
     with _open_season_reader(
-        form["file"], by=signed_in_user(request), slug=slug
+        form["file"], by=require_signed_in_user(request), slug=slug
     ) as read:
         load = partial(read, decisions=decisions)
         if season is None or is_dry_run:
             loaded = load(dry_run=is_dry_run)
-            rehearsal = rehearsed_load(season, load) if is_dry_run else None
+            rehearsal = rehearse_season_load(season, load) if is_dry_run else None
         else:
             # The zip file is read before the transaction of the rehearsal begins.
             load(dry_run=True)
-            loaded = done(
+            loaded = perform_confirmed_callable(
                 season,
-                signed_in_user(request),
+                require_signed_in_user(request),
                 load,
-                operations.confirmation_in_request(request),
+                operations.read_confirmation(request),
             )
     return Response(
         {
@@ -329,7 +344,7 @@ def _load_response(
     )
 
 
-GoldVersionSerializer = serializer_for_model(
+GoldVersionSerializer = build_model_serializer(
     Gold,
     "A version of a split's gold; a version never changes.",
     "id number split sha256 plain_sha256 digest_rule nonce reading_version instances rows reason sealed_at "
@@ -353,12 +368,12 @@ GoldQuery = build_serializer(
         required=False, allow_blank=True, help_text="This split's alone."
     ),
 )
-task_to_organise = numbered("task", season_to_organise)
+task_to_organise_or_404 = build_season_row_lookup("task", get_organised_season_or_404)
 
 
 @operations.get(
     "tasks/<int:pk>/gold/",
-    role=task_to_organise,
+    role=task_to_organise_or_404,
     query=GoldQuery,
     pages=GoldVersionSerializer,
 )
@@ -368,10 +383,13 @@ def gold(request: Request, task: Task, query: dict[str, Any]) -> QuerySet[Gold]:
     return versions.filter(split=query["split"]) if query.get("split") else versions
 
 
-def _gold_by_split(
+def _assign_gold_to_split(
     request: Request, task: Task, sent: Mapping[str, Any]
 ) -> dict[str, Any]:
-    slugs, split = split_names(sent["also"]), _split_or_default(task, sent["split"])
+    slugs, split = (
+        split_comma_separated_names(sent["also"]),
+        _find_requested_split(task, sent["split"]),
+    )
     others = {
         other.slug: other
         for other in Task.objects.filter(season=task.season).exclude(pk=task.pk)
@@ -382,13 +400,13 @@ def _gold_by_split(
         )
     splits = [
         (task, split),
-        *((others[slug], _split_or_default(others[slug], split)) for slug in slugs),
+        *((others[slug], _find_requested_split(others[slug], split)) for slug in slugs),
     ]
     names = ("file", "reason", "again", "encoding", "read_again")
     return {name: sent.get(name) for name in names} | {"splits": splits}
 
 
-def _split_or_default(task: Task, named: str) -> str:
+def _find_requested_split(task: Task, named: str) -> str:
     splits = sorted(
         set(Phase.objects.filter(task=task).values_list("split", flat=True))
     )
@@ -400,12 +418,12 @@ def _split_or_default(task: Task, named: str) -> str:
     return named
 
 
-operations.register_act_operation(
+operations.register_action_operation(
     PUBLISH_GOLD,
     "tasks/<int:pk>/gold/",
     "publish_gold",
-    role=task_to_organise,
-    takes=_gold_by_split,
+    role=task_to_organise_or_404,
+    takes=_assign_gold_to_split,
     gives=lambda request, made: Response(
         GoldVersionSerializer(made[0].gold).data,
         status=201 if any(new.is_new for new in made) else 200,
@@ -428,26 +446,28 @@ operations.register_act_operation(
 FILE_REFUSED_RESPONSE = OpenApiResponse(
     RejectedRun, "The gold or the declaration was refused; nothing was kept."
 )
-operations.makes(
-    DECLARE,
+operations.register_creating_action(
+    CREATE_DECLARED_TASK,
     "seasons/<slug:slug>/declared-tasks/",
     "declare_task",
-    answers=serializer_for_model(Task, "The task.", "id slug title", "DeclaredTask"),
+    answers=build_model_serializer(Task, "The task.", "id slug title", "DeclaredTask"),
     responses={422: FILE_REFUSED_RESPONSE},
     is_upload=True,
 )
-DeclarationSerializer = build_serializer(
+TaskDeclarationSerializer = build_serializer(
     "Declaration",
     "The files of a declared task's folder.",
     files=(dict[str, str], "Their texts, by name."),
 )
-DeclaredAnewSerializer = build_serializer(
+ChangedDeclarationSerializer = build_serializer(
     "DeclaredAnew", "What follows.", is_scored_again=bool
 )
 
 
 @operations.get(
-    "tasks/<int:pk>/declaration/", role=task_to_organise, answers=DeclarationSerializer
+    "tasks/<int:pk>/declaration/",
+    role=task_to_organise_or_404,
+    answers=TaskDeclarationSerializer,
 )
 def declaration(request: Request, task: Task) -> dict[str, Any]:
     """Return the declaration files of a declared task, for organisers."""
@@ -456,25 +476,25 @@ def declaration(request: Request, task: Task) -> dict[str, Any]:
     return {"files": task.declaration.files}
 
 
-operations.register_act_operation(
-    DECLARE_ANEW,
+operations.register_action_operation(
+    CHANGE_DECLARED_TASK,
     "tasks/<int:pk>/declaration/",
     "declare_anew",
-    role=task_to_organise,
+    role=task_to_organise_or_404,
     gives=lambda request, again: {"is_scored_again": again},
-    answers=DeclaredAnewSerializer,
+    answers=ChangedDeclarationSerializer,
     responses={422: FILE_REFUSED_RESPONSE},
 )
-operations.register_act_operation(
+operations.register_action_operation(
     SEAL_GOLD,
     "gold/<int:pk>/seal/",
     answers=GoldVersionSerializer,
     name="seal-gold",
 )
-operations.register_act_operation(
+operations.register_action_operation(
     DELETE_GOLD, "gold/<int:pk>/delete/", name="delete-gold"
 )
-RescoringSerializer = serializer_for_dataclass(
+RescoringProgressSerializer = build_dataclass_serializer(
     RescoringProgress,
     "How far the runs of a phase are scored against its newest gold.",
     "Rescoring",
@@ -484,7 +504,7 @@ RescoringSerializer = serializer_for_dataclass(
     order=None,
     is_moving=serializers.BooleanField(),
 )
-QueuedSerializer = build_serializer(
+QueuedScoringsSerializer = build_serializer(
     "Queued",
     "What was put into the queue.",
     queued=(int, "0 where all of it was there or under way."),
@@ -492,30 +512,32 @@ QueuedSerializer = build_serializer(
 
 
 @operations.get(
-    "phases/<int:pk>/rescore/", role=phase_to_organise, answers=RescoringSerializer
+    "phases/<int:pk>/rescore/",
+    role=organised_phase_or_404,
+    answers=RescoringProgressSerializer,
 )
 def rescoring(request: Request, phase: Phase) -> RescoringProgress:
     """Return the number of a phase's runs that are scored on the newest gold, for
     organisers.
     """
-    return rescoring_progress(phase)
+    return compute_rescoring_progress(phase)
 
 
-operations.register_act_operation(
-    RESCORE,
+operations.register_action_operation(
+    RESCORE_PHASE,
     "phases/<int:pk>/rescore/",
     "rescore",
-    gives=lambda request, order: rescoring_progress(order.phase),
-    answers=RescoringSerializer,
+    gives=lambda request, order: compute_rescoring_progress(order.phase),
+    answers=RescoringProgressSerializer,
 )
-operations.register_act_operation(
-    STOP_RESCORING,
+operations.register_action_operation(
+    CANCEL_PHASE_RESCORING,
     "phases/<int:pk>/rescore/stop/",
     "stop_rescoring",
-    gives=lambda request, made: rescoring_progress(made[0]),
-    answers=RescoringSerializer,
+    gives=lambda request, made: compute_rescoring_progress(made[0]),
+    answers=RescoringProgressSerializer,
 )
-DrawSerializer = serializer_for_model(
+PublicPartDrawSerializer = build_model_serializer(
     Phase,
     "The draw of the public part of a phase.",
     "id public_part commitment",
@@ -524,23 +546,29 @@ DrawSerializer = serializer_for_model(
         source="draw_commitment", help_text="The SHA-256 that fixes the draw."
     ),
 )
-operations.register_act_operation(
-    DRAW_AGAIN,
+operations.register_action_operation(
+    REDRAW_PUBLIC_PART,
     "phases/<int:pk>/draw/",
     "draw_again",
-    answers=DrawSerializer,
+    answers=PublicPartDrawSerializer,
 )
-queues = partial(
-    operations.register_act_operation,
+register_queueing_action = partial(
+    operations.register_action_operation,
     gives=lambda request, made: {"queued": made},
-    answers=QueuedSerializer,
+    answers=QueuedScoringsSerializer,
 )
-queues(RESCORE_SEASON, "seasons/<slug:slug>/rescore/", "rescore_season")
-queues(RESCORE_RUN, "submissions/<int:pk>/rescore/", "rescore_run")
-queues(
-    COMPUTE_FIRST, "seasons/<slug:slug>/launch/baselines/", "compute_first_baselines"
+register_queueing_action(
+    RESCORE_SEASON, "seasons/<slug:slug>/rescore/", "rescore_season"
 )
-queues(COMPUTE_BASELINES, "phases/<int:pk>/baselines/", "compute_baselines")
-operations.deletes(DELETE_TASK, "tasks/<int:pk>/", name="task")
-operations.deletes(DELETE_PHASE, "phases/<int:pk>/", name="phase")
-operations.register_act_operation(TEST_MAIL, "seasons/<slug:slug>/launch/mail/")
+register_queueing_action(RESCORE_RUN, "submissions/<int:pk>/rescore/", "rescore_run")
+register_queueing_action(
+    COMPUTE_FIRST_BASELINES,
+    "seasons/<slug:slug>/launch/baselines/",
+    "compute_first_baselines",
+)
+register_queueing_action(
+    COMPUTE_BASELINES, "phases/<int:pk>/baselines/", "compute_baselines"
+)
+operations.register_deleting_action(DELETE_TASK, "tasks/<int:pk>/", name="task")
+operations.register_deleting_action(DELETE_PHASE, "phases/<int:pk>/", name="phase")
+operations.register_action_operation(SEND_TEST_MAIL, "seasons/<slug:slug>/launch/mail/")

@@ -16,75 +16,81 @@ from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.acts.declared import numbered
-from citeboard.api.operations import LetOutSerializer, get
+from citeboard.acts.declared import build_season_row_lookup
+from citeboard.api.operations import EmbargoBreachSerializer, get
 from citeboard.api.serializers import (
-    Address,
+    RouteAddressField,
     build_absolute_address,
+    build_field_for_type,
+    build_model_serializer,
     build_serializer,
-    serializer_for_model,
-    text_list_field,
-    typed_field,
+    build_text_list_field,
 )
-from scoring.exchange.mounted import MountedArchive, mounted_archive, mounted_archives
+from scoring.exchange.mounted import (
+    MountedArchive,
+    find_mounted_archive,
+    list_mounted_archives,
+)
 from scoring.models import Evaluation
-from scoring.results.board.exports import overall_ranking_values
-from scoring.results.board.open_gold import gold_commitments_of, may_have_gold
+from scoring.results.board.exports import overall_ranking_as_json_values
+from scoring.results.board.open_gold import build_gold_commitments, may_download_gold
 from scoring.results.board.public_results import (
-    ABSENCE_RULES,
     ABSENCES_COUNT_LAST,
-    PublicPlacing,
-    overall_ranking_of_season as overall_table,
-    public_first_places,
+    OVERALL_RANKING_ABSENCE_RULES,
+    PublicRankOfRun,
+    load_overall_ranking_of_season as overall_table,
+    load_public_first_ranks,
 )
 from scoring.results.publications.published import (
-    described_results,
-    published_results_of,
+    load_published_results_of_task,
+    published_results_as_json_values,
 )
-from tasks.gold.early import embargo_clashes
-from tasks.gold.gold_files import has_kit
+from tasks.gold.early import find_embargo_clashes
+from tasks.gold.gold_files import has_starting_kit
 from tasks.gold.secrecy import (
     annotate_gold_overlaps,
+    get_visible_detail_of_own_runs,
     prefetch_phases_with_embargoes,
-    visible_detail_of_own_runs,
 )
 from tasks.models import ExtraTries, Gold, Phase, Season, Task
 from tasks.seasons.access import (
-    entered_teams,
-    may_have_inputs,
-    season_for,
-    season_to_organise,
+    can_download_inputs,
+    get_organised_season_or_404,
+    get_visible_season_or_404,
+    list_own_teams_in_season,
 )
-from tasks.submissions.submit import remaining_quota
+from tasks.submissions.submit import compute_remaining_quota
 
 
-def phase_for_reader(user: object, pk: int) -> Phase:
+def visible_phase_or_404(user: object, pk: int) -> Phase:
     """Return a phase of a season that the user may see.
 
     Raises Http404 if the user may not see the phase.
     """
-    return get_object_or_404(_with_score_flag(Phase.objects.visible_to(user)), pk=pk)
-
-
-phase_to_organise = numbered("phase", season_to_organise)
-
-
-def task_for_reader(user: object, pk: int) -> Task:
     return get_object_or_404(
-        _readable_tasks().filter(
+        _annotate_has_scores(Phase.objects.visible_to(user)), pk=pk
+    )
+
+
+organised_phase_or_404 = build_season_row_lookup("phase", get_organised_season_or_404)
+
+
+def visible_task_or_404(user: object, pk: int) -> Task:
+    return get_object_or_404(
+        _tasks_with_phases().filter(
             season__in=Season.objects.visible_to(user).values("pk")
         ),
         pk=pk,
     )
 
 
-def _readable_tasks() -> QuerySet[Task]:
+def _tasks_with_phases() -> QuerySet[Task]:
     return Task.objects.select_related("season").prefetch_related(
-        Prefetch("phases", _with_score_flag(Phase.objects.all()))
+        Prefetch("phases", _annotate_has_scores(Phase.objects.all()))
     )
 
 
-def _with_score_flag(phases: QuerySet[Phase]) -> QuerySet[Phase]:
+def _annotate_has_scores(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     """Annotate phases with ``has_scores``.
 
     The API makes no query for the leader of a phase without scores.
@@ -97,13 +103,13 @@ def _with_score_flag(phases: QuerySet[Phase]) -> QuerySet[Phase]:
     )
 
 
-LeaderSerializer = build_serializer(
+BoardLeaderSerializer = build_serializer(
     "Leader",
     "The first row; of several the one that was there first.",
     submission=int,
     system=str,
     team=serializers.SlugField(source="team_slug", allow_null=True),
-    metric=typed_field(
+    metric=build_field_for_type(
         str | None, "Null where ranks alone are shown.", source="column.metric"
     ),
     value=serializers.FloatField(source="cell.value", allow_null=True),
@@ -116,11 +122,13 @@ LeaderSerializer = build_serializer(
 )
 
 
-def leader(places: Sequence[PublicPlacing]) -> dict[str, Any] | None:
-    return LeaderSerializer(places[0]).data if places else None
+def serialize_board_leader(places: Sequence[PublicRankOfRun]) -> dict[str, Any] | None:
+    return BoardLeaderSerializer(places[0]).data if places else None
 
 
-END_FIELD = typed_field(dt.datetime | None, "Null where it has no end.", source="end")
+PHASE_END_FIELD = build_field_for_type(
+    dt.datetime | None, "Null where it has no end.", source="end"
+)
 
 
 class PhaseSerializer(serializers.ModelSerializer[Phase]):
@@ -144,11 +152,11 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
         allow_null=True,
         help_text="From this instant others than organisers see the board as it stood then.",
     )
-    frozen_until = typed_field(
+    frozen_until = build_field_for_type(
         dt.datetime | None,
         "Until then; where it is null, until an organiser reveals it.",
     )
-    closes = typed_field(END_FIELD)
+    closes = build_field_for_type(PHASE_END_FIELD)
     is_frozen = serializers.BooleanField(help_text="Whether it is frozen now.")
     board_then = serializers.CharField(
         help_text="Who sees it from `board_from` on; empty where that is all."
@@ -157,20 +165,22 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
         source="inputs_released_at",
         help_text="When the inputs are given out, and runs may be checked.",
     )
-    gold_from = typed_field(
+    gold_from = build_field_for_type(
         dt.datetime | None, "Nobody downloads the gold before; null without an embargo."
     )
-    card_required = text_list_field(
+    card_required = build_text_list_field(
         "What a run card must say; runs without it are refused."
     )
-    page = Address(
+    page = RouteAddressField(
         "board",
         "task.season.slug",
         "task.slug",
         "slug",
         help_text="The board, for people.",
     )
-    leaderboard = Address("api:leaderboard", "pk", help_text="The board, for programs.")
+    leaderboard = RouteAddressField(
+        "api:leaderboard", "pk", help_text="The board, for programs."
+    )
     leader = serializers.SerializerMethodField(
         help_text="Who has the best value on the board as everybody may see it; null where it shows nobody."
     )
@@ -180,7 +190,7 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
         fields = [
             "id",
             "slug",
-            *Phase.settings_with_flag("in_api"),
+            *Phase.list_settings_with_flag("in_api"),
             "is_open",
             "is_frozen",
             "kept_back",
@@ -190,20 +200,23 @@ class PhaseSerializer(serializers.ModelSerializer[Phase]):
             "leader",
         ]
 
-    @extend_schema_field(serializers.ChoiceField(choices=Phase.OwnRuns.choices))
+    @extend_schema_field(serializers.ChoiceField(choices=Phase.OwnRunDetail.choices))
     def get_own_scores(self, phase: Phase) -> str:
-        return visible_detail_of_own_runs(phase)
+        return get_visible_detail_of_own_runs(phase)
 
-    @extend_schema_field(LetOutSerializer(many=True))
+    @extend_schema_field(EmbargoBreachSerializer(many=True))
     def get_kept_back(self, phase: Phase) -> list[dict[str, object]]:
-        return [early.as_dict() for early in embargo_clashes([phase])]
+        return [early.as_dict() for early in find_embargo_clashes([phase])]
 
-    @extend_schema_field(LeaderSerializer(allow_null=True))
+    @extend_schema_field(BoardLeaderSerializer(allow_null=True))
     def get_leader(self, phase: Phase) -> dict[str, Any] | None:
-        return leader(public_first_places(phase) if phase.has_scores else ())  # type: ignore[attr-defined]
+        has_scores = phase.has_scores  # type: ignore[attr-defined]
+        return serialize_board_leader(
+            load_public_first_ranks(phase) if has_scores else ()
+        )
 
 
-GoldSerializer = serializer_for_model(
+CurrentGoldSerializer = build_model_serializer(
     Gold,
     "The version of the gold that runs are checked against now.",
     "number sha256 instances rows",
@@ -218,7 +231,7 @@ GoldSerializer = serializer_for_model(
         help_text="The public key: an HMAC-SHA-256, or the plain SHA-256 of gold from earlier releases.",
     ),
 )
-CommitmentsSerializer = build_serializer(
+GoldCommitmentsSerializer = build_serializer(
     "Commitments",
     "What the site has committed itself to, and with the release of the gold what opens it.",
     gold=(str, "The HMAC-SHA-256 of the gold's plain digest."),
@@ -235,13 +248,13 @@ CommitmentsSerializer = build_serializer(
         "The secret of the draw; null until everybody may have the gold.",
     ),
 )
-ExtraTriesSerializer = serializer_for_model(
+ExtraTriesSerializer = build_model_serializer(
     ExtraTries,
     "Tries that organisers have given to one team.",
     "id team tries reason given_at",
     team=serializers.SlugField(source="team.slug"),
 )
-QuotaSerializer = build_serializer(
+TeamQuotaSerializer = build_serializer(
     "Quota",
     "What a team may still send; null where there is no limit.",
     team=serializers.SlugField,
@@ -262,7 +275,7 @@ class PhaseDetail(PhaseSerializer):
 
     season = serializers.SlugField(source="task.season.slug")
     task = serializers.IntegerField(source="task_id")
-    gold = GoldSerializer(allow_null=True, source="current_gold")
+    gold = CurrentGoldSerializer(allow_null=True, source="current_gold")
     inputs = serializers.SerializerMethodField(
         help_text="The public inputs, as an archive, once released."
     )
@@ -273,7 +286,7 @@ class PhaseDetail(PhaseSerializer):
     commitments = serializers.SerializerMethodField(
         help_text="What fixes the gold and the draw of its public part before they are released."
     )
-    teams = QuotaSerializer(many=True, source="quotas")
+    teams = TeamQuotaSerializer(many=True, source="quotas")
 
     class Meta(PhaseSerializer.Meta):
         fields = [
@@ -289,24 +302,26 @@ class PhaseDetail(PhaseSerializer):
 
     def get_inputs(self, phase: Phase) -> str:
         # Clients of release 0.3.0 would read the files of a starting kit as inputs.
-        return self._inputs(phase) + ("?kit=no" if self._has_kit(phase) else "")
+        return self._build_inputs_address(phase) + (
+            "?kit=no" if self._has_kit(phase) else ""
+        )
 
     @extend_schema_field(serializers.CharField(allow_null=True))
     def get_starting_kit(self, phase: Phase) -> str | None:
-        return self._inputs(phase) if self._has_kit(phase) else None
+        return self._build_inputs_address(phase) if self._has_kit(phase) else None
 
-    def _inputs(self, phase: Phase) -> str:
+    def _build_inputs_address(self, phase: Phase) -> str:
         names = phase.task.season.slug, phase.task.slug, phase.slug
         return build_absolute_address(self.context["request"], "inputs", *names)
 
     @staticmethod
     def _has_kit(phase: Phase) -> bool:
         gold: Gold | None = phase.current_gold  # type: ignore[attr-defined]
-        return gold is not None and has_kit(gold)
+        return gold is not None and has_starting_kit(gold)
 
-    @extend_schema_field(CommitmentsSerializer(allow_null=True))
+    @extend_schema_field(GoldCommitmentsSerializer(allow_null=True))
     def get_commitments(self, phase: Phase) -> dict[str, Any] | None:
-        return gold_commitments_of(phase, phase.current_gold)  # type: ignore[attr-defined]
+        return build_gold_commitments(phase, phase.current_gold)  # type: ignore[attr-defined]
 
 
 class TaskSerializer(serializers.ModelSerializer[Task]):
@@ -316,18 +331,18 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
         help_text="The task type, as the offline scorer calls it."
     )
     season = serializers.SlugField(source="season.slug")
-    rules = text_list_field("Names of rule sets; the first ranks.")
-    shown_measures = text_list_field(
+    rules = build_text_list_field("Names of rule sets; the first ranks.")
+    shown_measures = build_text_list_field(
         "Metrics that boards show before others are asked for."
     )
     metrics = serializers.SerializerMethodField(
         help_text="By rule set; the first ranks."
     )
-    dimensions = text_list_field(
+    dimensions = build_text_list_field(
         "What scores are broken down by.", source="task_type.dimensions", read_only=True
     )
-    url = Address("api:task", "pk")
-    page = Address("task", "season.slug", "slug")
+    url = RouteAddressField("api:task", "pk")
+    page = RouteAddressField("task", "season.slug", "slug")
     phases = PhaseSerializer(many=True)
 
     class Meta:
@@ -336,7 +351,7 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
             "id",
             "slug",
             "season",
-            *Task.settings_with_flag("in_api"),
+            *Task.list_settings_with_flag("in_api"),
             "metrics",
             "dimensions",
             "url",
@@ -346,9 +361,11 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
 
     def get_metrics(self, task: Task) -> dict[str, list[str]]:
         kind = task.task_type
-        options = kind.checked_options(task.options)
+        options = kind.validate_options(task.options)
         return {
-            name: [metric.name for metric in kind.metrics_of(name, options)]
+            name: [
+                metric.name for metric in kind.list_metrics_of_rule_set(name, options)
+            ]
             for name in task.rules
         }
 
@@ -356,12 +373,12 @@ class TaskSerializer(serializers.ModelSerializer[Task]):
 class SeasonSerializer(serializers.ModelSerializer[Season]):
     """A season, which is an edition of a shared task."""
 
-    url = Address("api:season", "slug")
-    page = Address("season", "slug")
+    url = RouteAddressField("api:season", "slug")
+    page = RouteAddressField("season", "slug")
 
     class Meta:
         model = Season
-        fields = ["slug", *Season.settings_with_flag("in_api"), "url", "page"]
+        fields = ["slug", *Season.list_settings_with_flag("in_api"), "url", "page"]
 
 
 class SeasonDetail(SeasonSerializer):
@@ -383,32 +400,32 @@ def seasons(request: Request) -> QuerySet[Season]:
 def season(request: Request, slug: str) -> Season:
     """Return a season with its tasks and phases."""
     visible = Season.objects.visible_to(request.user).prefetch_related(
-        Prefetch("tasks", _readable_tasks())
+        Prefetch("tasks", _tasks_with_phases())
     )
     found = get_object_or_404(visible, slug=slug)
     prefetch_phases_with_embargoes(found.tasks.all())
     return found
 
 
-@get("tasks/<int:pk>/", role=task_for_reader, answers=TaskSerializer, is_open=True)
+@get("tasks/<int:pk>/", role=visible_task_or_404, answers=TaskSerializer, is_open=True)
 def task(request: Request, task: Task) -> Task:
     """Return a task of a season with the task's phases."""
     return task
 
 
-@get("phases/<int:pk>/", role=phase_for_reader, answers=PhaseDetail, is_open=True)
+@get("phases/<int:pk>/", role=visible_phase_or_404, answers=PhaseDetail, is_open=True)
 def phase(request: Request, phase: Phase) -> Phase:
     """Return a phase, and the number of runs that your teams may still submit."""
-    has_inputs = may_have_inputs(request.user, phase)
+    has_inputs = can_download_inputs(request.user, phase)
     gold = Gold.objects.current(phase) if has_inputs else None
     if gold is not None:
-        is_open = may_have_gold(phase, AnonymousUser(), gold)
+        is_open = may_download_gold(phase, AnonymousUser(), gold)
         gold.public_rows = gold.rows if is_open else None  # type: ignore[attr-defined]
     phase.current_gold = gold  # type: ignore[attr-defined]
     phase.quotas = [  # type: ignore[attr-defined]
         {"team": team.slug, "left": now.left, **vars(now)}
-        for team in entered_teams(request.user, phase.task.season)
-        for now in [remaining_quota(phase, team)]
+        for team in list_own_teams_in_season(request.user, phase.task.season)
+        for now in [compute_remaining_quota(phase, team)]
     ]
     return phase
 
@@ -421,7 +438,7 @@ OverallBoardSerializer = build_serializer(
     title=str,
     teams=(int, "How many are ranked on it."),
 )
-OverallPlaceSerializer = build_serializer(
+OverallBoardRankSerializer = build_serializer(
     "OverallPlace",
     "A rank, and the ranks that the paired tests of the board leave open.",
     phase=int,
@@ -429,7 +446,7 @@ OverallPlaceSerializer = build_serializer(
     rank_low=int,
     rank_high=int,
 )
-OverallWithoutSerializer = build_serializer(
+OverallRankWithoutTaskSerializer = build_serializer(
     "OverallWithout",
     "The rank that a team would have if the task of this phase were left out.",
     phase=int,
@@ -457,13 +474,13 @@ OverallRowSerializer = build_serializer(
     borda=(float, "The teams behind it on all boards, ties by half."),
     borda_low=int,
     borda_high=int,
-    places=OverallPlaceSerializer(many=True),
-    without=OverallWithoutSerializer(many=True),
+    places=OverallBoardRankSerializer(many=True),
+    without=OverallRankWithoutTaskSerializer(many=True),
 )
-OverallSerializer = build_serializer(
+OverallRankingSerializer = build_serializer(
     "Overall",
     "Best first.",
-    absences=serializers.ChoiceField(choices=ABSENCE_RULES),
+    absences=serializers.ChoiceField(choices=OVERALL_RANKING_ABSENCE_RULES),
     boards=OverallBoardSerializer(many=True),
     rows=OverallRowSerializer(many=True),
 )
@@ -471,14 +488,14 @@ OverallSerializer = build_serializer(
 
 @get(
     "seasons/<slug:slug>/overall/",
-    role=season_for,
-    answers=OverallSerializer,
+    role=get_visible_season_or_404,
+    answers=OverallRankingSerializer,
     is_open=True,
     parameters=[
         OpenApiParameter(
             "absences",
             str,
-            enum=ABSENCE_RULES,
+            enum=OVERALL_RANKING_ABSENCE_RULES,
             description="`last`: a board that a team is not on counts as a last place.",
         )
     ],
@@ -491,11 +508,13 @@ def overall(request: Request, season: Season) -> Response:
         raise Http404("This season does not rank teams over its tasks.")
     counts_absences = request.query_params.get("absences") == ABSENCES_COUNT_LAST
     return Response(
-        overall_ranking_values(overall_table(season, counts_absences=counts_absences))
+        overall_ranking_as_json_values(
+            overall_table(season, counts_absences=counts_absences)
+        )
     )
 
 
-PaperSerializer = build_serializer(
+PublicationSerializer = build_serializer(
     "Paper",
     "Where figures come from.",
     key=serializers.SlugField,
@@ -507,7 +526,7 @@ PaperSerializer = build_serializer(
 )
 
 
-FigureSerializer = build_serializer(
+PublishedFigureSerializer = build_serializer(
     "Figure",
     "One printed number; it has no run and no signature, and is never ranked.",
     paper=serializers.SlugField,
@@ -526,24 +545,24 @@ FigureSerializer = build_serializer(
         "Why the figure is doubted, as when its row cannot be; null otherwise.",
     ),
 )
-PublishedSerializer = build_serializer(
+PublishedResultsSerializer = build_serializer(
     "Published",
     "List the results that publications report for a task.",
-    papers=PaperSerializer(many=True),
-    figures=FigureSerializer(many=True),
+    papers=PublicationSerializer(many=True),
+    figures=PublishedFigureSerializer(many=True),
 )
 
 
-@get("tasks/<int:pk>/published/", answers=PublishedSerializer, is_open=True)
+@get("tasks/<int:pk>/published/", answers=PublishedResultsSerializer, is_open=True)
 def published(request: Request, pk: int) -> Response:
     """Return the published results of a task."""
     visible = Task.objects.filter(
         season__in=Season.objects.visible_to(request.user).values("pk")
     )
-    results = published_results_of(get_object_or_404(visible, pk=pk))
+    results = load_published_results_of_task(get_object_or_404(visible, pk=pk))
     if results.is_empty:
         raise NotFound("No published results are known of this task.")
-    return Response(described_results(results))
+    return Response(published_results_as_json_values(results))
 
 
 class ArchiveSerializer(serializers.Serializer[Any]):
@@ -561,7 +580,7 @@ class ArchiveSerializer(serializers.Serializer[Any]):
     sha256 = serializers.CharField(
         source="mount.sha256", help_text="Of the file with its checksums."
     )
-    page = Address("archive", "slug")
+    page = RouteAddressField("archive", "slug")
     boards = serializers.SerializerMethodField(help_text="Addresses of boards as JSON.")
 
     def get_boards(self, mounted: MountedArchive) -> list[str]:
@@ -577,12 +596,12 @@ class ArchiveSerializer(serializers.Serializer[Any]):
 @get("archives/", pages=ArchiveSerializer, is_open=True)
 def archives(request: Request) -> list[MountedArchive]:
     """List the mounted archives of other sites' seasons."""
-    return mounted_archives()
+    return list_mounted_archives()
 
 
 @get("archives/<slug:slug>/", answers=ArchiveSerializer, is_open=True)
 def archive(request: Request, slug: str) -> MountedArchive:
     """Return a mounted archive."""
-    if (mounted := mounted_archive(slug)) is None:
+    if (mounted := find_mounted_archive(slug)) is None:
         raise Http404("No archive is mounted here.")
     return mounted

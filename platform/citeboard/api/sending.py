@@ -13,37 +13,37 @@ from rest_framework import exceptions, serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from citeboard.api.operations import post, request_field_names
-from citeboard.api.seasons import phase_for_reader
+from citeboard.api.operations import list_request_field_names, post
+from citeboard.api.seasons import visible_phase_or_404
 from citeboard.api.serializers import (
     REJECTED_RUN_RESPONSE,
     ProblemSerializer,
     build_absolute_address,
+    build_optional_text_field,
     build_serializer,
-    optional_text_field,
-    split_names,
+    split_comma_separated_names,
 )
 from citeboard.core.api import FORBIDDEN_RESPONSE, Closed
 from citeboard.core.plain_text import MAX_DESCRIPTION_LENGTH
-from citeboard.teams.access import team_for_member
-from citeboard.teams.api import signed_in_user
+from citeboard.teams.access import own_team_or_404
+from citeboard.teams.api import require_signed_in_user
 from citeboard.teams.models import Team
-from scoring.exchange.results import phase_slugs
-from scoring.results.runs.team_view import run_as_shown_to
+from scoring.exchange.results import list_season_task_and_phase_slugs
+from scoring.results.runs.team_view import copy_run_without_hidden_outcome
 from scoring.worker.supply import warn_of_missing_requirements
 from tasks.models import LateReading, Phase, Season, Submission
-from tasks.models.run_cards import CARD_FIELDS
+from tasks.models.run_cards import RUN_CARD_FIELDS
 from tasks.seasons.access import (
-    entered_teams,
-    may_have_inputs,
-    require_inputs,
-    season_for,
+    can_download_inputs,
+    get_visible_season_or_404,
+    list_own_teams_in_season,
+    require_download_of_inputs,
 )
 from tasks.submissions.bundle_repairs import repair_bundle
 from tasks.submissions.bundles import (
     BundleRefused,
-    bundle_runs,
-    read_bundle_parts,
+    iterate_runs_of_bundle,
+    read_bundle_for_each_task,
     submit_bundle,
 )
 from tasks.submissions.refusals import RunRejected
@@ -54,7 +54,7 @@ from tasks.submissions.repairing import (
 )
 from tasks.submissions.run_card import (
     MAX_IDEMPOTENCY_KEY_LENGTH,
-    MAX_SYSTEM_CHARACTERS,
+    MAX_SYSTEM_NAME_CHARACTERS,
     TEAM_MEASURES_BY_NAME,
     TEAM_RUN_KINDS,
     validate_run_details,
@@ -67,10 +67,10 @@ from tasks.submissions.uploads import (
     receive_upload,
 )
 from tasks.types import Problem
-from tasks.types.guarded.encodings import ENCODINGS
-from tasks.types.problems import merged
+from tasks.types.guarded.encodings import PYTHON_CODECS_BY_ENCODING
+from tasks.types.problems import merge_equal_problems
 
-IDEMPOTENCY_KEY = OpenApiParameter(
+IDEMPOTENCY_KEY_PARAMETER = OpenApiParameter(
     "Idempotency-Key",
     {"type": "string", "maxLength": MAX_IDEMPOTENCY_KEY_LENGTH},
     OpenApiParameter.HEADER,
@@ -99,7 +99,7 @@ def build_run_card_field(name: str) -> serializers.Field[Any, Any, Any, Any]:
 
     The service checks whether the phase requires the run card.
     """
-    known = CARD_FIELDS[name]
+    known = RUN_CARD_FIELDS[name]
     if known.choices:
         return serializers.ChoiceField(
             choices=list(known.choices),
@@ -121,7 +121,7 @@ NOT_CHECKED_HELP_TEXT = "As it would be submitted; a check does not look at it."
 class CardForm(serializers.Serializer[Any]):
     """The run card: how a run was made."""
 
-    vars().update({name: build_run_card_field(name) for name in CARD_FIELDS})
+    vars().update({name: build_run_card_field(name) for name in RUN_CARD_FIELDS})
 
 
 class DescribedForm(CardForm):
@@ -134,7 +134,7 @@ class DescribedForm(CardForm):
         required=False,
         help_text="A file of ir_metadata, which fills what is left out of the rest.",
     )
-    description = optional_text_field(MAX_DESCRIPTION_LENGTH)
+    description = build_optional_text_field(MAX_DESCRIPTION_LENGTH)
     vars().update(
         {name: build_team_figure_field(name) for name in TEAM_MEASURES_BY_NAME}
     )
@@ -149,7 +149,7 @@ class RepairedForm(DescribedForm):
         help_text="Take the repaired file where this one would be refused and the repair is certain.",
     )
     encoding = serializers.ChoiceField(
-        choices=list(ENCODINGS),
+        choices=list(PYTHON_CODECS_BY_ENCODING),
         required=False,
         allow_blank=True,
         default="",
@@ -162,18 +162,19 @@ class CheckForm(RepairedForm):
     phase requires a description.
     """
 
-    system = optional_text_field(None, NOT_CHECKED_HELP_TEXT)
-    team = optional_text_field(None, NOT_CHECKED_HELP_TEXT)
-    kind = optional_text_field(None, NOT_CHECKED_HELP_TEXT)
+    system = build_optional_text_field(None, NOT_CHECKED_HELP_TEXT)
+    team = build_optional_text_field(None, NOT_CHECKED_HELP_TEXT)
+    kind = build_optional_text_field(None, NOT_CHECKED_HELP_TEXT)
     priority = serializers.IntegerField(required=False, help_text=NOT_CHECKED_HELP_TEXT)
-    seeds_of = optional_text_field(None, NOT_CHECKED_HELP_TEXT)
+    seeds_of = build_optional_text_field(None, NOT_CHECKED_HELP_TEXT)
 
 
 class SentForm(DescribedForm):
     """The fields that every submission of a run has."""
 
     system = serializers.CharField(
-        max_length=MAX_SYSTEM_CHARACTERS, help_text="What the board calls the system."
+        max_length=MAX_SYSTEM_NAME_CHARACTERS,
+        help_text="What the board calls the system.",
     )
     team = serializers.CharField(
         required=False,
@@ -183,8 +184,8 @@ class SentForm(DescribedForm):
     kind = serializers.ChoiceField(
         choices=TEAM_RUN_KINDS, required=False, default=Submission.Kind.PRIMARY.value
     )
-    seeds_of = optional_text_field(
-        MAX_SYSTEM_CHARACTERS,
+    seeds_of = build_optional_text_field(
+        MAX_SYSTEM_NAME_CHARACTERS,
         "The system of which the run is one seed, the same for each of its runs; the board ranks their mean.",
     )
 
@@ -206,11 +207,11 @@ class BundleForm(SentForm, RepairedForm):
     to each of the runs.
     """
 
-    phase = optional_text_field(
+    phase = build_optional_text_field(
         None,
         "The slug of the phases it is for; needed where a task has several open ones.",
     )
-    tasks = optional_text_field(
+    tasks = build_optional_text_field(
         None,
         "Slugs with commas between: enter these tasks alone. Without it the file enters every task "
         "whose format it carries.",
@@ -242,23 +243,23 @@ AcceptedBundle = build_serializer(
     page=(serializers.URLField, "Where its runs stand together, for people."),
     submissions=AcceptedPart(many=True),
 )
-Checked = build_serializer(
+CheckedRunSerializer = build_serializer(
     "Checked", "A run that would be taken.", warnings=ProblemSerializer(many=True)
 )
 
 
-def run_card_in_request(sent: Mapping[str, Any]) -> dict[str, str]:
-    return {name: sent[name] for name in CARD_FIELDS if name in sent}
+def extract_run_card(sent: Mapping[str, Any]) -> dict[str, str]:
+    return {name: sent[name] for name in RUN_CARD_FIELDS if name in sent}
 
 
-def team_figures_in_request(sent: Mapping[str, Any]) -> dict[str, object]:
+def extract_team_figures(sent: Mapping[str, Any]) -> dict[str, object]:
     return {name: sent[name] for name in TEAM_MEASURES_BY_NAME if name in sent}
 
 
-def team_of_sender(user: object, season: Season, slug: str) -> Team:
+def find_submitting_team(user: object, season: Season, slug: str) -> Team:
     if slug:
-        return team_for_member(user, slug)
-    teams = list(entered_teams(user, season)[:10])
+        return own_team_or_404(user, slug)
+    teams = list(list_own_teams_in_season(user, season)[:10])
     if not teams:
         raise exceptions.PermissionDenied(
             "You are in no team that takes part in this season."
@@ -274,10 +275,12 @@ def team_of_sender(user: object, season: Season, slug: str) -> Team:
 RUN_DESCRIPTION_FIELDS = ("system", "description", "kind", "seeds_of")
 
 
-def _unknown_fields(
+def _find_unknown_fields(
     request: Request, type_of_form: type[DescribedForm]
 ) -> list[Problem]:
-    return warn_of_unknown_fields(request_field_names(request), type_of_form().fields)
+    return warn_of_unknown_fields(
+        list_request_field_names(request), type_of_form().fields
+    )
 
 
 @contextmanager
@@ -291,21 +294,21 @@ def _receive_run(
     details = {name: form[name] for name in RUN_DESCRIPTION_FIELDS} | {
         "idempotency_key": key
     }
-    team = team_of_sender(request.user, season, form.get("team", ""))
+    team = find_submitting_team(request.user, season, form.get("team", ""))
     with (
         receive_upload(form["run"]) as upload,
         receive_optional_upload(form.get("metadata")) as metadata,
     ):
         facts: dict[str, Any] = {"upload": upload, "metadata": metadata, "team": team}
         facts |= {
-            "user": signed_in_user(request),
-            "warnings": _unknown_fields(request, type_of_form),
+            "user": require_signed_in_user(request),
+            "warnings": _find_unknown_fields(request, type_of_form),
         }
         yield (
             {
                 **facts,
-                "card": run_card_in_request(form),
-                "team_figures": team_figures_in_request(form),
+                "card": extract_run_card(form),
+                "team_figures": extract_team_figures(form),
             },
             details,
         )
@@ -319,10 +322,10 @@ def _repair_if_asked(
 
     If the file is rejected, the error contains a possible repair.
     """
-    user, encoding = signed_in_user(request), form["encoding"]
+    user, encoding = require_signed_in_user(request), form["encoding"]
     if form["repair"] or encoding:
         with repair_refused_run(phase, upload, user, encoding=encoding) as repair:
-            yield _repaired_upload(request, repair, upload, encoding)
+            yield _repair_upload(request, repair, upload, encoding)
         return
     try:
         yield upload, []
@@ -330,46 +333,50 @@ def _repair_if_asked(
         with repair_refused_run(phase, upload, user) as found:
             repair = found or RunRepair(
                 phase=find_accepting_phase(
-                    phase, upload, user, refused.problems, may_have_inputs
+                    phase, upload, user, refused.problems, can_download_inputs
                 )
             )
-            refused.repair = _repair_members(request, repair) if repair else None
+            refused.repair = _serialize_repair(request, repair) if repair else None
         raise
 
 
 @contextmanager
-def _readable_bundle(
+def _open_readable_bundle(
     request: Request, season: Season, upload: UploadedRunFile, form: Mapping[str, Any]
 ) -> Iterator[tuple[UploadedRunFile, list[Problem]]]:
     """Yield the file with runs for several tasks, and a list of repairs.
 
     If the file is rejected, the error contains possible repairs of the file.
     """
-    user, encoding, phase = signed_in_user(request), form["encoding"], form["phase"]
+    user, encoding, phase = (
+        require_signed_in_user(request),
+        form["encoding"],
+        form["phase"],
+    )
     given: dict[str, Any] = {"season": season, "upload": upload, "by": user}
     if form["repair"] or encoding:
-        tasks = split_names(form["tasks"])
-        parts = read_bundle_parts(phase=phase, tasks=tasks, **given)
+        tasks = split_comma_separated_names(form["tasks"])
+        parts = read_bundle_for_each_task(phase=phase, tasks=tasks, **given)
         with repair_bundle(
             parts=parts, phase=phase, encoding=encoding, **given
         ) as repair:
-            yield _repaired_upload(request, repair, upload, encoding)
+            yield _repair_upload(request, repair, upload, encoding)
         return
     try:
         yield upload, []
     except BundleRefused as refused:
         with repair_bundle(parts=refused.parts, phase=phase, **given) as repair:
-            refused.repair = _repair_members(request, repair) if repair else None
+            refused.repair = _serialize_repair(request, repair) if repair else None
         raise
 
 
-def _encoding_problem(encoding: str, upload: UploadedRunFile) -> Problem:
+def _build_encoding_problem(encoding: str, upload: UploadedRunFile) -> Problem:
     return Problem(
         file=upload.filename, message=f"the file cannot be read as {encoding}"
     )
 
 
-def _repaired_upload(
+def _repair_upload(
     request: Request, repair: RunRepair, upload: UploadedRunFile, encoding: str
 ) -> tuple[UploadedRunFile, list[Problem]]:
     """Return the repaired file of a run and the list of repairs.
@@ -378,14 +385,14 @@ def _repaired_upload(
     """
     if encoding and repair.upload is None:
         refused = RunRejected.of(
-            repair.problems or [_encoding_problem(encoding, upload)]
+            repair.problems or [_build_encoding_problem(encoding, upload)]
         )
-        refused.repair = _repair_members(request, repair) if repair else None
+        refused.repair = _serialize_repair(request, repair) if repair else None
         raise refused
     return repair.upload or upload, repair.warnings
 
 
-def _repair_members(request: Request, repair: RunRepair) -> dict[str, object]:
+def _serialize_repair(request: Request, repair: RunRepair) -> dict[str, object]:
     phase, upload = repair.phase, repair.upload
     return {
         "filename": upload and upload.filename,
@@ -393,22 +400,24 @@ def _repair_members(request: Request, repair: RunRepair) -> dict[str, object]:
         "content": repair.content(),
         "encodings": list(repair.encodings),
         "phase": phase and phase.pk,
-        "name": phase and "/".join(phase_slugs(phase)),
+        "name": phase and "/".join(list_season_task_and_phase_slugs(phase)),
         "url": phase and build_absolute_address(request, "api:submit", phase.pk),
         "page": phase
-        and build_absolute_address(request, "upload", *phase_slugs(phase)),
+        and build_absolute_address(
+            request, "upload", *list_season_task_and_phase_slugs(phase)
+        ),
     }
 
 
-def _status_code_for(runs: Sequence[Submission]) -> int:
+def _choose_status_code(runs: Sequence[Submission]) -> int:
     return 202 if LateReading.objects.filter(submission__in=runs).exists() else 201
 
 
-def _run_members(request: Request, run: Submission) -> dict[str, Any]:
+def _serialize_accepted_run(request: Request, run: Submission) -> dict[str, Any]:
     return {
         "id": run.pk,
         "number": run.number,
-        "status": run_as_shown_to(run, request.user).status,
+        "status": copy_run_without_hidden_outcome(run, request.user).status,
         "url": build_absolute_address(request, "api:submission", run.pk),
         "page": build_absolute_address(request, "submission", run.pk),
         "warnings": run.warnings,
@@ -416,18 +425,18 @@ def _run_members(request: Request, run: Submission) -> dict[str, Any]:
 
 
 REFUSAL_RESPONSES = {403: FORBIDDEN_RESPONSE, 422: REJECTED_RUN_RESPONSE}
-takes = partial(
+post_run_upload = partial(
     post,
-    parameters=[IDEMPOTENCY_KEY],
+    parameters=[IDEMPOTENCY_KEY_PARAMETER],
     status=201,
     is_upload=True,
     warns_of_unknown=True,
 )
 
 
-@takes(
+@post_run_upload(
     "phases/<int:pk>/submissions/",
-    role=phase_for_reader,
+    role=visible_phase_or_404,
     form=RunForm,
     answers=Accepted,
     responses={
@@ -447,19 +456,19 @@ def submit(request: Request, phase: Phase, form: dict[str, Any]) -> HttpResponse
     ):
         sent |= {"upload": upload, "warnings": [*sent["warnings"], *changes]}
         run = submit_run(phase=phase, priority=form.get("priority"), **sent, **details)
-    answer = Accepted(_run_members(request, run)).data
+    answer = Accepted(_serialize_accepted_run(request, run)).data
     return Response(
-        answer, status=_status_code_for([run]), headers={"Location": answer["url"]}
+        answer, status=_choose_status_code([run]), headers={"Location": answer["url"]}
     )
 
 
 @post(
     "phases/<int:pk>/check/",
-    role=phase_for_reader,
+    role=visible_phase_or_404,
     form=CheckForm,
-    answers=Checked,
+    answers=CheckedRunSerializer,
     responses={
-        200: OpenApiResponse(Checked, "The run would be taken."),
+        200: OpenApiResponse(CheckedRunSerializer, "The run would be taken."),
         409: OpenApiResponse(
             Closed,
             "The phase has no gold yet to check runs by, or its inputs are not released.",
@@ -479,35 +488,37 @@ def check(request: Request, phase: Phase, form: dict[str, Any]) -> Response:
         receive_upload(form["run"]) as upload,
         receive_optional_upload(form.get("metadata")) as metadata,
     ):
-        require_inputs(request.user, phase)
+        require_download_of_inputs(request.user, phase)
         said = validate_run_metadata(
             phase.task.task_type,
             description=form["description"],
-            card=run_card_in_request(form),
-            figures=team_figures_in_request(form),
+            card=extract_run_card(form),
+            figures=extract_team_figures(form),
         )
         with _repair_if_asked(request, phase, upload, form) as (file, changes):
             findings = check_run(
                 phase=phase,
                 upload=file,
-                by=signed_in_user(request),
+                by=require_signed_in_user(request),
                 said=said,
                 metadata=metadata,
             )
             if findings.errors:
                 raise RunRejected.of(findings.problems)
     warnings = [
-        *_unknown_fields(request, CheckForm),
+        *_find_unknown_fields(request, CheckForm),
         *changes,
         *warn_of_missing_requirements(phase.task),
         *findings.problems,
     ]
-    return Response({"warnings": [problem.as_dict() for problem in merged(warnings)]})
+    return Response(
+        {"warnings": [problem.as_dict() for problem in merge_equal_problems(warnings)]}
+    )
 
 
-@takes(
+@post_run_upload(
     "seasons/<slug:slug>/submissions/",
-    role=season_for,
+    role=get_visible_season_or_404,
     form=BundleForm,
     answers=AcceptedBundle,
     responses={
@@ -532,25 +543,28 @@ def bundle(request: Request, season: Season, form: dict[str, Any]) -> Response:
     """
     with (
         _receive_run(request, season, form, BundleForm) as (sent, details),
-        _readable_bundle(request, season, sent["upload"], form) as (upload, changes),
+        _open_readable_bundle(request, season, sent["upload"], form) as (
+            upload,
+            changes,
+        ),
     ):
         sent |= {"upload": upload, "warnings": [*sent["warnings"], *changes]}
         made = submit_bundle(
             season=season,
             phase=form["phase"],
-            tasks=split_names(form["tasks"]),
+            tasks=split_comma_separated_names(form["tasks"]),
             details=validate_run_details(**details),
             **sent,
         )
     page = build_absolute_address(request, "bundle", made.pk)
     runs = [
-        _run_members(request, run)
+        _serialize_accepted_run(request, run)
         | {"task": run.phase.task.slug, "phase": run.phase_id}
-        for run in bundle_runs(made)
+        for run in iterate_runs_of_bundle(made)
     ]
     answer = AcceptedBundle({"id": made.pk, "page": page, "submissions": runs}).data
     return Response(
         answer,
-        status=_status_code_for(list(bundle_runs(made))),
+        status=_choose_status_code(list(iterate_runs_of_bundle(made))),
         headers={"Location": page},
     )

@@ -24,13 +24,13 @@ from rest_framework.request import Request
 from citeboard.acts import declared
 from citeboard.acts.declared import ActForm
 from citeboard.core.instants import (
-    ENDLESS_TIME,
+    ENDLESS_PHASE_END,
     MAX_TIME_LENGTH,
     InvalidTimeText,
     parse_phase_end,
-    read_instant,
+    parse_time,
 )
-from citeboard.core.words import as_sentence
+from citeboard.core.words import format_as_sentence
 from tasks.types import Problem
 from tasks.types.guarded.json_reader import read_json
 
@@ -43,7 +43,7 @@ FIELD_CLASSES_BY_TYPE: dict[Any, type[serializers.Field[Any, Any, Any, Any]]] = 
     dt.datetime: serializers.DateTimeField,
     dt.date: serializers.DateField,
 }
-MOMENT_HELP_TEXT = (
+TIME_HELP_TEXT = (
     "With an offset or a zone behind it, such as `2026-05-01 23:59 AoE`; UTC where it "
     "names none."
 )
@@ -53,7 +53,7 @@ def build_absolute_address(request: Request, name: str, *arguments: object) -> s
     return request.build_absolute_uri(reverse(name, args=arguments))
 
 
-class Address(serializers.CharField):
+class RouteAddressField(serializers.CharField):
     """A serializer field with the URL of a route.
 
     ``attributes`` contains the paths of the object's attributes that are the route's
@@ -72,41 +72,41 @@ class Address(serializers.CharField):
 
 
 @extend_schema_field(
-    {"type": "string", "maxLength": MAX_TIME_LENGTH, "description": MOMENT_HELP_TEXT}
+    {"type": "string", "maxLength": MAX_TIME_LENGTH, "description": TIME_HELP_TEXT}
 )
 class MomentField(serializers.DateTimeField):
     """A serializer field for a date and time, in the same format as in forms and season
     files.
     """
 
-    read = staticmethod(read_instant)
+    read = staticmethod(parse_time)
 
     def to_internal_value(self, value: Any) -> dt.datetime:
         if not isinstance(value, str) or len(value) > MAX_TIME_LENGTH:
             raise serializers.ValidationError(
-                f"Not a text of at most {MAX_TIME_LENGTH} characters. {MOMENT_HELP_TEXT}"
+                f"Not a text of at most {MAX_TIME_LENGTH} characters. {TIME_HELP_TEXT}"
             )
         try:
             return self.read(value, ZoneInfo("UTC"))
         except InvalidTimeText as refused:
-            raise serializers.ValidationError(as_sentence(refused)) from refused
+            raise serializers.ValidationError(format_as_sentence(refused)) from refused
 
 
 @extend_schema_field(
     {
         "type": "string",
         "maxLength": MAX_TIME_LENGTH,
-        "description": f"{MOMENT_HELP_TEXT} Null: no end.",
+        "description": f"{TIME_HELP_TEXT} Null: no end.",
     }
 )
 class EndField(MomentField):
     read = staticmethod(parse_phase_end)
 
     def run_validation(self, data: Any = empty) -> Any:
-        return ENDLESS_TIME if data is None else super().run_validation(data)
+        return ENDLESS_PHASE_END if data is None else super().run_validation(data)
 
 
-class ObjectField(serializers.JSONField):
+class JsonObjectField(serializers.JSONField):
     """A serializer field for a JSON object. The field refuses values that JSON cannot
     encode.
     """
@@ -124,11 +124,11 @@ class ObjectField(serializers.JSONField):
         return value
 
 
-def split_names(text: str) -> list[str]:
+def split_comma_separated_names(text: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
 
 
-def optional_text_field(
+def build_optional_text_field(
     max_length: int | None = None, help_text: str | None = None
 ) -> serializers.CharField:
     return serializers.CharField(
@@ -156,26 +156,26 @@ class LinesField(serializers.CharField):
 
 
 @cache
-def serializer_for_form(form: type[ActForm]) -> AnySerializer:
+def build_form_serializer(form: type[ActForm]) -> AnySerializer:
     """Return the serializer for a form, with the form's descriptions for the API."""
     fields = {
-        name: _serializer_field_for(
+        name: _build_serializer_field(
             field, form.api.get(name, {}), is_partial=form.mirrors
         )
         for name, field in {**form.base_fields, **form.only_in_api}.items()
         if name not in form.only_on_pages or name in form.only_in_api
     }
-    return _serializer_class(form.__name__, form.__doc__, **fields)
+    return _create_serializer_class(form.__name__, form.__doc__, **fields)
 
 
 #: SERIALIZER_FIELDS_BY_FORM_FIELD maps a form field's class to a serializer field's class and options.
 SERIALIZER_FIELDS_BY_FORM_FIELD: dict[
     type[forms.Field], tuple[type[serializers.Field[Any, Any, Any, Any]], Sequence[str]]
 ] = {
-    declared.EndField: (EndField, ()),
-    declared.MomentField: (MomentField, ()),
-    declared.LinesField: (LinesField, ()),
-    forms.JSONField: (ObjectField, ()),
+    declared.PhaseEndField: (EndField, ()),
+    declared.DateTimeTextField: (MomentField, ()),
+    declared.TextLinesField: (LinesField, ()),
+    forms.JSONField: (JsonObjectField, ()),
     forms.EmailField: (serializers.EmailField, ("max_length",)),
     forms.CharField: (serializers.CharField, ("max_length",)),
     forms.FileField: (serializers.FileField, ()),
@@ -191,7 +191,7 @@ SERIALIZER_FIELDS_BY_FORM_FIELD: dict[
 }
 
 
-def _serializer_field_for(
+def _build_serializer_field(
     field: forms.Field, described: str | Mapping[str, Any], *, is_partial: bool
 ) -> Any:
     kind, limits = next(
@@ -216,7 +216,7 @@ def _serializer_field_for(
     return kind(**{"required": field.required and not is_partial, **options, **other})
 
 
-def text_list_field(
+def build_text_list_field(
     help_text: str | None = None, **options: Any
 ) -> serializers.ListField:
     return serializers.ListField(
@@ -224,7 +224,7 @@ def text_list_field(
     )
 
 
-def _serializer_class(
+def _create_serializer_class(
     name: str,
     meaning: str | None,
     base: Any = serializers.Serializer,
@@ -235,7 +235,7 @@ def _serializer_class(
     return cast("AnySerializer", type(name, (base,), members))
 
 
-def serializer_for_model(
+def build_model_serializer(
     model: type[Model], meaning: str, fields: str, name: str = "", /, **declared: Any
 ) -> AnySerializer:
     """Return a serializer class with fields of a model.
@@ -247,12 +247,12 @@ def serializer_for_model(
         name or model.__name__,
         type("Meta", (), {"model": model, "fields": fields.split()}),
     )
-    return _serializer_class(
+    return _create_serializer_class(
         f"{name}Serializer",
         meaning,
         serializers.ModelSerializer,
         Meta=meta,
-        **_declared_fields(declared),
+        **_build_declared_fields(declared),
     )
 
 
@@ -260,17 +260,19 @@ _SERIALIZERS_BY_DATACLASS: dict[Any, AnySerializer] = {}
 
 
 def build_serializer(name: str, meaning: str | None, /, **fields: Any) -> AnySerializer:
-    return _serializer_class(f"{name}Serializer", meaning, **_declared_fields(fields))
+    return _create_serializer_class(
+        f"{name}Serializer", meaning, **_build_declared_fields(fields)
+    )
 
 
-def _declared_fields(declared: Mapping[str, Any]) -> dict[str, Any]:
+def _build_declared_fields(declared: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        name: typed_field(*(kind if isinstance(kind, tuple) else (kind,)))
+        name: build_field_for_type(*(kind if isinstance(kind, tuple) else (kind,)))
         for name, kind in declared.items()
     }
 
 
-def serializer_for_dataclass(
+def build_dataclass_serializer(
     source: type, meaning: str, name: str = "", /, **described: Any
 ) -> AnySerializer:
     """Return a serializer class with the fields of a dataclass.
@@ -294,7 +296,9 @@ def serializer_for_dataclass(
     return made
 
 
-def typed_field(hint: Any, help_text: str | None = None, **options: Any) -> Any:
+def build_field_for_type(
+    hint: Any, help_text: str | None = None, **options: Any
+) -> Any:
     if isinstance(hint, serializers.Field):
         # The copy is a new field, because REST framework sorts fields by creation time.
         return deepcopy(hint)
@@ -305,12 +309,14 @@ def typed_field(hint: Any, help_text: str | None = None, **options: Any) -> Any:
     if hint in _SERIALIZERS_BY_DATACLASS:
         return _SERIALIZERS_BY_DATACLASS[hint](**options)
     if get_origin(hint) is dict:
-        return serializers.DictField(child=typed_field(get_args(hint)[1]), **options)
+        return serializers.DictField(
+            child=build_field_for_type(get_args(hint)[1]), **options
+        )
     if get_origin(hint) is not None:
         of = get_args(hint)[0]
         if of in _SERIALIZERS_BY_DATACLASS:
             return _SERIALIZERS_BY_DATACLASS[of](many=True, **options)
-        return serializers.ListField(child=typed_field(of), **options)
+        return serializers.ListField(child=build_field_for_type(of), **options)
     if issubclass(hint, serializers.Field):
         return hint(**options)
     return next(
@@ -318,7 +324,7 @@ def typed_field(hint: Any, help_text: str | None = None, **options: Any) -> Any:
     )(**options)
 
 
-ProblemSerializer = serializer_for_dataclass(
+ProblemSerializer = build_dataclass_serializer(
     Problem,
     "One finding in a file: what was found, what was expected, and where.",
     quote="The beginning of the line, as it was sent.",
@@ -348,7 +354,7 @@ RejectedPart = build_serializer(
     problems=list[Problem],
     more=serializers.IntegerField(min_value=0),
 )
-Repair = build_serializer(
+FileRepairSerializer = build_serializer(
     "Repair",
     "What can be done with a file that is refused: the repaired file, encodings to choose from, or the "
     "phase that takes it.",
@@ -385,7 +391,9 @@ RejectedRun = build_serializer(
         required=False,
         help_text="Of a file for several tasks, each of its parts.",
     ),
-    repair=Repair(required=False, help_text="Where something can be done with it."),
+    repair=FileRepairSerializer(
+        required=False, help_text="Where something can be done with it."
+    ),
 )
 REJECTED_RUN_RESPONSE = OpenApiResponse(
     RejectedRun, "The run was refused; it costs nothing."

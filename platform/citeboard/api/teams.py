@@ -15,38 +15,44 @@ from rest_framework.response import Response
 
 from citeboard.acts import teams as acts
 from citeboard.acts.merging import MERGE_TEAMS
-from citeboard.acts.registration import ASK_TO_JOIN
-from citeboard.api.operations import deletes, get, makes, post, register_act_operation
+from citeboard.acts.registration import ASK_TO_JOIN_TEAM
+from citeboard.api.operations import (
+    get,
+    post,
+    register_action_operation,
+    register_creating_action,
+    register_deleting_action,
+)
 from citeboard.api.serializers import (
-    Address,
+    RouteAddressField,
     build_absolute_address,
+    build_model_serializer,
     build_serializer,
-    serializer_for_model,
 )
 from citeboard.teams.access import (
-    memberships_by_role_and_time,
-    team_for_lead,
-    team_for_member,
-    teams_of,
+    find_teams_of_user,
+    led_team_or_error,
+    order_memberships_by_role_and_time,
+    own_team_or_404,
 )
-from citeboard.teams.api import signed_in_user
+from citeboard.teams.api import require_signed_in_user
 from citeboard.teams.membership import (
     decline_mailed_invitation,
-    mailed_invitation_for,
-    secret_of,
+    find_mailed_invitation_by_secret,
+    sign_invitation_secret,
 )
 from citeboard.teams.models import MailedInvitation, Membership, Team
 from scoring.results.board.public_results import (
-    public_results_of_system,
-    public_results_of_team,
+    load_public_results_of_system,
+    load_public_results_of_team,
 )
 from tasks.models import JoinRequest, MergeProposal, Season
 from tasks.registration import entries
-from tasks.seasons.access import merge_proposals
+from tasks.seasons.access import list_merge_proposals_of_team
 
 #: MAX_LINK_LENGTH is the maximum length of an invitation link, or of the token in the link.
 MAX_LINK_LENGTH = 400
-MemberSerializer = serializer_for_model(
+TeamMemberSerializer = build_model_serializer(
     Membership,
     "Somebody's place in a team.",
     "id name role joined_at",
@@ -61,14 +67,14 @@ MemberSerializer = serializer_for_model(
 class TeamSerializer(serializers.ModelSerializer[Team]):
     """A team of one's own."""
 
-    members = MemberSerializer(source="memberships", many=True)
+    members = TeamMemberSerializer(source="memberships", many=True)
     seasons = serializers.SerializerMethodField(
         help_text="Those that it takes part in, or has asked for."
     )
     links = serializers.ListField(
         child=serializers.URLField(), help_text="What it says of itself."
     )
-    page = Address("team", "slug")
+    page = RouteAddressField("team", "slug")
 
     class Meta:
         model = Team
@@ -92,7 +98,7 @@ class TeamSerializer(serializers.ModelSerializer[Team]):
         )
 
 
-InvitationSerializer = build_serializer(
+InvitationLinkSerializer = build_serializer(
     "Invitation",
     "The one link that invites to a team.",
     link=serializers.URLField,
@@ -107,26 +113,28 @@ JoinForm = build_serializer(
 )
 
 
-def _own_teams(user: object) -> QuerySet[Team]:
+def _find_teams_of_user(user: object) -> QuerySet[Team]:
     related = (
-        Prefetch("memberships", memberships_by_role_and_time()),
+        Prefetch("memberships", order_memberships_by_role_and_time()),
         "registrations__season",
     )
-    return teams_of(user).order_by("name").prefetch_related(*related)
+    return find_teams_of_user(user).order_by("name").prefetch_related(*related)
 
 
-def _own_team(request: Request, team: Team) -> Team:
-    return _own_teams(request.user).get(pk=team.pk)
+def _find_team_for_response(request: Request, team: Team) -> Team:
+    return _find_teams_of_user(request.user).get(pk=team.pk)
 
 
 @get("teams/", pages=TeamSerializer)
 def teams(request: Request) -> QuerySet[Team]:
     """Your teams, by name."""
-    return _own_teams(request.user)
+    return _find_teams_of_user(request.user)
 
 
-def _new_team_response(request: Request, team: Team) -> Response:
-    answer = TeamSerializer(_own_team(request, team), context={"request": request}).data
+def _build_new_team_response(request: Request, team: Team) -> Response:
+    answer = TeamSerializer(
+        _find_team_for_response(request, team), context={"request": request}
+    ).data
     return Response(
         answer,
         status=201,
@@ -134,37 +142,47 @@ def _new_team_response(request: Request, team: Team) -> Response:
     )
 
 
-makes(
-    acts.FOUND, "teams/", "found_team", gives=_new_team_response, answers=TeamSerializer
+register_creating_action(
+    acts.FOUND_TEAM,
+    "teams/",
+    "found_team",
+    gives=_build_new_team_response,
+    answers=TeamSerializer,
 )
 
 
-@get("teams/<slug:slug>/", role=team_for_member, answers=TeamSerializer)
+@get("teams/<slug:slug>/", role=own_team_or_404, answers=TeamSerializer)
 def team(request: Request, team: Team) -> Team:
     """Return a team of which you are a member, with the team's members."""
-    return _own_team(request, team)
+    return _find_team_for_response(request, team)
 
 
-makes(
-    acts.RENEW_INVITATION,
+register_creating_action(
+    acts.RENEW_INVITATION_LINK,
     "teams/<slug:slug>/invitation/",
     "invitation",
     gives=lambda request, made: {
-        "link": build_absolute_address(request, "join", secret_of(made)),
+        "link": build_absolute_address(request, "join", sign_invitation_secret(made)),
         "expires_at": made.expires_at,
     },
-    answers=InvitationSerializer,
+    answers=InvitationLinkSerializer,
 )
-deletes(acts.END_INVITATION, "teams/<slug:slug>/invitation/", "end_invitation")
+register_deleting_action(
+    acts.REVOKE_INVITATION_LINK, "teams/<slug:slug>/invitation/", "end_invitation"
+)
 
 
 @post("join/", form=JoinForm, answers=TeamSerializer)
 def join(request: Request, form: dict[str, Any]) -> Team:
     """Join the team to which an invitation invites you."""
-    invitation = entries.any_invitation(_secret_in_link(form["invitation"]))
-    return _own_team(
+    invitation = entries.find_invitation_by_secret(
+        _extract_invitation_secret(form["invitation"])
+    )
+    return _find_team_for_response(
         request,
-        entries.join_team(invitation=invitation, user=signed_in_user(request)).team,
+        entries.join_team(
+            invitation=invitation, user=require_signed_in_user(request)
+        ).team,
     )
 
 
@@ -172,44 +190,46 @@ def join(request: Request, form: dict[str, Any]) -> Team:
 def decline(request: Request, form: dict[str, Any]) -> None:
     """Decline an invitation that came by e-mail."""
     decline_mailed_invitation(
-        invitation=mailed_invitation_for(_secret_in_link(form["invitation"]))
+        invitation=find_mailed_invitation_by_secret(
+            _extract_invitation_secret(form["invitation"])
+        )
     )
 
 
-def _secret_in_link(link: str) -> str:
+def _extract_invitation_secret(link: str) -> str:
     return link.rstrip("/").rpartition("/")[2]
 
 
-deletes(
-    acts.REMOVE_MEMBER,
+register_deleting_action(
+    acts.REMOVE_TEAM_MEMBER,
     "teams/<slug:slug>/members/<int:member>/",
     "remove_member",
     name="member",
 )
-register_act_operation(
-    acts.HAND_OVER,
+register_action_operation(
+    acts.HAND_OVER_TEAM_LEAD,
     "teams/<slug:slug>/members/<int:member>/lead/",
-    gives=lambda request, member: _own_team(request, member.team),
+    gives=lambda request, member: _find_team_for_response(request, member.team),
     answers=TeamSerializer,
     name="lead",
 )
-register_act_operation(acts.LEAVE, "teams/<slug:slug>/leave/", "leave")
-register_act_operation(
+register_action_operation(acts.LEAVE_TEAM, "teams/<slug:slug>/leave/", "leave")
+register_action_operation(
     acts.DESCRIBE_TEAM,
     "teams/<slug:slug>/description/",
-    gives=_own_team,
+    gives=_find_team_for_response,
     answers=TeamSerializer,
     name="team-description",
 )
 
 
-PlacingSerializer = build_serializer(
+BoardPlacingSerializer = build_serializer(
     "Placing",
     "A row of a public board; numbers are null where ranks alone are shown, ranks where it has none.",
     season=serializers.SlugField(source="season.slug"),
     task=serializers.SlugField(source="phase.task.slug"),
     phase=serializers.IntegerField(source="phase.pk"),
-    board=Address(
+    board=RouteAddressField(
         "board",
         "season.slug",
         "phase.task.slug",
@@ -242,7 +262,7 @@ TeamResultsSerializer = build_serializer(
     description=serializers.CharField(source="team.description"),
     links=serializers.ListField(child=serializers.URLField(), source="team.links"),
     seasons=(list[serializers.SlugField], "Those whose lists name it."),
-    results=PlacingSerializer(many=True, help_text="Newest phases first."),
+    results=BoardPlacingSerializer(many=True, help_text="Newest phases first."),
     page=serializers.URLField,
 )
 SystemResultsSerializer = build_serializer(
@@ -254,7 +274,7 @@ SystemResultsSerializer = build_serializer(
     team_name=serializers.CharField(source="team.name"),
     description=serializers.CharField(source="newest.description"),
     links=serializers.ListField(child=serializers.URLField(), source="newest.links"),
-    results=PlacingSerializer(many=True, help_text="Newest phases first."),
+    results=BoardPlacingSerializer(many=True, help_text="Newest phases first."),
     page=serializers.URLField,
 )
 
@@ -262,7 +282,7 @@ SystemResultsSerializer = build_serializer(
 @get("teams/<slug:slug>/results/", answers=TeamResultsSerializer, is_open=True)
 def team_results(request: Request, slug: str) -> dict[str, Any]:
     """Return the public page of a team, with its results over seasons."""
-    public = public_results_of_team(request.user, slug)
+    public = load_public_results_of_team(request.user, slug)
     seasons, page = (
         [season.slug for season in public.seasons],
         build_absolute_address(request, "team-results", slug),
@@ -277,7 +297,7 @@ def team_results(request: Request, slug: str) -> dict[str, Any]:
 )
 def team_system(request: Request, slug: str, system: str) -> dict[str, Any]:
     """Return a system of a team with its results over seasons."""
-    public, results, newest = public_results_of_system(slug, system)
+    public, results, newest = load_public_results_of_system(slug, system)
     facts = {"slug": system, "team": public.team, "newest": newest, "results": results}
     return {
         **facts,
@@ -285,7 +305,7 @@ def team_system(request: Request, slug: str, system: str) -> dict[str, Any]:
     }
 
 
-InvitedSerializer = serializer_for_model(
+MailedInvitationSerializer = build_model_serializer(
     MailedInvitation,
     "Somebody who was invited by e-mail; whether they have an account is not said.",
     "id address state created_at expires_at",
@@ -295,8 +315,8 @@ InvitedSerializer = serializer_for_model(
 
 @get(
     "teams/<slug:slug>/invitations/",
-    role=team_for_lead,
-    pages=InvitedSerializer,
+    role=led_team_or_error,
+    pages=MailedInvitationSerializer,
     name="invitations",
 )
 def invited(request: Request, team: Team) -> QuerySet[MailedInvitation]:
@@ -304,16 +324,19 @@ def invited(request: Request, team: Team) -> QuerySet[MailedInvitation]:
     return MailedInvitation.objects.filter(team=team)
 
 
-makes(
-    acts.INVITE, "teams/<slug:slug>/invitations/", "invite", answers=InvitedSerializer
+register_creating_action(
+    acts.INVITE_BY_MAIL,
+    "teams/<slug:slug>/invitations/",
+    "invite",
+    answers=MailedInvitationSerializer,
 )
-deletes(
-    acts.WITHDRAW_INVITATION,
+register_deleting_action(
+    acts.WITHDRAW_MAILED_INVITATION,
     "teams/<slug:slug>/invitations/<int:invited>/",
     "withdraw_invitation",
     name="invited",
 )
-JoinRequestSerializer = serializer_for_model(
+JoinRequestSerializer = build_model_serializer(
     JoinRequest,
     "Somebody who asks to join a team.",
     "id team season name affiliation address message asked_at",
@@ -323,8 +346,8 @@ JoinRequestSerializer = serializer_for_model(
     affiliation=serializers.CharField(source="user.affiliation"),
     address=serializers.EmailField(source="user.email"),
 )
-makes(
-    ASK_TO_JOIN,
+register_creating_action(
+    ASK_TO_JOIN_TEAM,
     "seasons/<slug:slug>/join-requests/",
     answers=JoinRequestSerializer,
 )
@@ -333,67 +356,73 @@ makes(
 @get("join-requests/", pages=JoinRequestSerializer, name="own-join-requests")
 def own_requests(request: Request) -> QuerySet[JoinRequest]:
     """List the teams that you have asked to join and that have not answered, in pages."""
-    return entries.requests_of(request.user).select_related("user")
+    return entries.list_open_join_requests_of_user(request.user).select_related("user")
 
 
-deletes(acts.TAKE_BACK_REQUEST, "join-requests/<int:asked>/", name="own-join-request")
+register_deleting_action(
+    acts.WITHDRAW_JOIN_REQUEST, "join-requests/<int:asked>/", name="own-join-request"
+)
 
 
 @get(
     "teams/<slug:slug>/join-requests/",
-    role=team_for_member,
+    role=own_team_or_404,
     pages=JoinRequestSerializer,
 )
 def join_requests(request: Request, team: Team) -> QuerySet[JoinRequest]:
     """List requests to join your teams, in pages."""
-    return entries.waiting_requests(team).select_related("team")
+    return entries.list_open_join_requests_of_team(team).select_related("team")
 
 
-register_act_operation(
-    acts.ANSWER_REQUEST,
+register_action_operation(
+    acts.ANSWER_JOIN_REQUEST,
     "teams/<slug:slug>/join-requests/<int:asked>/",
     "answer_request",
     name="join-request",
 )
-MergeProposalSerializer = serializer_for_model(
+MergeProposalSerializer = build_model_serializer(
     MergeProposal,
     "A team that would go into another; one whose name yours may not read has no slug, and a number.",
     "id season team into names proposed_at",
     season=serializers.SlugField(source="season.slug"),
-    team=serializers.SlugField(source="slugs.team", allow_null=True),
-    into=serializers.SlugField(source="slugs.into", allow_null=True),
+    team=serializers.SlugField(
+        source="slugs_shown_to_asking_team.team", allow_null=True
+    ),
+    into=serializers.SlugField(
+        source="slugs_shown_to_asking_team.into", allow_null=True
+    ),
     names=serializers.DictField(
         child=serializers.CharField(), help_text="Of `team` and `into`."
     ),
 )
-MergedSerializer = build_serializer("Merged", "What a merge has moved.", runs=int)
+MergedTeamsSerializer = build_serializer("Merged", "What a merge has moved.", runs=int)
 
 
-@get("teams/<slug:slug>/merges/", role=team_for_lead, pages=MergeProposalSerializer)
+@get("teams/<slug:slug>/merges/", role=led_team_or_error, pages=MergeProposalSerializer)
 def merges(request: Request, team: Team) -> QuerySet[MergeProposal]:
     """List the proposals to merge a team that the team made or received, in pages, for
     the team's lead.
     """
-    return merge_proposals(team)
+    return list_merge_proposals_of_team(team)
 
 
-makes(
-    acts.PROPOSE_MERGE,
+register_creating_action(
+    acts.PROPOSE_TEAM_MERGE,
     "teams/<slug:slug>/merges/",
     "propose_merge",
     answers=MergeProposalSerializer,
 )
-register_act_operation(
-    acts.ANSWER_MERGE,
+register_action_operation(
+    acts.ANSWER_MERGE_PROPOSAL,
     "teams/<slug:slug>/merges/<int:proposal>/",
     "answer_merge",
     gives=lambda request, made: {"runs": made[1]},
-    answers=MergedSerializer,
+    answers=MergedTeamsSerializer,
     name="merge",
 )
 
 
-def _teams_to_merge(
+def _find_teams_to_merge(
     request: Request, season: Season, sent: Mapping[str, Any]
 ) -> dict[str, Any]:
     entered = Team.objects.filter(registrations__season=season)
@@ -406,11 +435,11 @@ def _teams_to_merge(
     }
 
 
-register_act_operation(
+register_action_operation(
     MERGE_TEAMS,
     "seasons/<slug:slug>/merges/",
-    takes=_teams_to_merge,
+    takes=_find_teams_to_merge,
     gives=lambda request, moved: {"runs": moved},
-    answers=MergedSerializer,
+    answers=MergedTeamsSerializer,
     name="season-merge",
 )

@@ -17,4 +17,4 @@ from citeboard.api import (  # noqa: F401  (importing them declares their operat
     teams,
 )
 
-urlpatterns = operations.url_patterns()
+urlpatterns = operations.build_url_patterns()

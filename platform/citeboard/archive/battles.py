@@ -8,9 +8,13 @@ from typing import Any
 
 from django.template.loader import render_to_string
 
-from scoring.offline.battles import SIGNATURE
+from scoring.offline.battles import BATTLES_SIGNATURE
 from scoring.results.board import exports
-from scoring.results.board.battles import BattleBoard, BattleBoardRow, battle_board_for
+from scoring.results.board.battles import (
+    BattleBoard,
+    BattleBoardRow,
+    load_battle_board_for_audience,
+)
 from scoring.results.board.visibility import Audience
 from tasks.models import Phase, Season
 
@@ -47,7 +51,7 @@ class ArchivedBattles:
         return f"{self._path_stem}.html"
 
     @property
-    def paths(self) -> dict[str, str]:
+    def paths_by_file_type(self) -> dict[str, str]:
         """Return the archive paths of the judgements and of the board, for
         `season.json`.
         """
@@ -60,17 +64,17 @@ class ArchivedBattles:
 
     def write(self, base: Path, season: Season) -> None:
         (base / BATTLES_FOLDER).mkdir(exist_ok=True)
-        context = {"season": season, "shown": self, "signature": SIGNATURE}
+        context = {"season": season, "shown": self, "signature": BATTLES_SIGNATURE}
         texts = {
             self.rows_path: self.board.battles_as_json_lines(),
-            self.json_path: exports.json_text(self.board.facts) + "\n",
+            self.json_path: exports.format_as_json(self.board.facts) + "\n",
             self.page_path: render_to_string("archive/battles.html", context),
         }
         for name, text in texts.items():
             (base / name).write_text(text, encoding="utf-8")
 
 
-def public_battles(phase: Phase) -> ArchivedBattles | None:
+def find_public_battles(phase: Phase) -> ArchivedBattles | None:
     """Return the public board of battles of a phase, or None without such a board."""
-    board = battle_board_for(phase, Audience.PUBLIC)
+    board = load_battle_board_for_audience(phase, Audience.PUBLIC)
     return ArchivedBattles(board) if board is not None else None

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from citeboard.core import storage
-from scoring.results.board.estimates import newest_published_estimate_sheet
+from scoring.results.board.estimates import find_newest_published_estimate_sheet
 from tasks.models import Phase
 
 #: ESTIMATES_FOLDER is the archive's folder of the labels that people assigned to samples.
@@ -22,12 +22,12 @@ def write_estimates(
     """
     entries = []
     for phase in phases:
-        sheet = newest_published_estimate_sheet(phase)
+        sheet = find_newest_published_estimate_sheet(phase)
         if sheet is None:
             continue
         path = archive / ESTIMATES_FOLDER / f"{sheet.pk}.jsonl"
         path.parent.mkdir(exist_ok=True)
-        with storage.statistics.open(sheet.people) as kept:
+        with storage.statistics_file_storage.open(sheet.people) as kept:
             path.write_bytes(kept.read())
         names = {str(run) for run in sheet.runs if run in runs}
         entries.append(

@@ -25,13 +25,13 @@ from django.utils import timezone
 from django.utils.text import slugify
 from django.utils.translation import gettext_noop
 
-from citeboard.api.own_runs import evaluations_as_printed
-from citeboard.api.receipts import receipts_of
-from citeboard.archive.battles import public_battles
+from citeboard.api.own_runs import serialize_evaluations
+from citeboard.api.receipts import serialize_receipts
+from citeboard.archive.battles import find_public_battles
 from citeboard.archive.estimates import write_estimates
 from citeboard.background.kinds import JobOutcome, record_progress
 from citeboard.core import storage
-from scoring.distribution.backend import wheel
+from scoring.distribution.backend import build_wheel_archive
 from scoring.exchange import linked_data, results
 from scoring.figures import as_svg
 from scoring.models import (
@@ -46,24 +46,27 @@ from scoring.receipts import log
 from scoring.results.board import charts, exports, manual_scores
 from scoring.results.board.standings import (
     Board,
-    Cell,
-    Row,
+    BoardRow,
+    ScoreCell,
     compute_board,
     expand_rows_to_runs,
 )
-from scoring.results.board.visibility import Audience, Visibility, shows_teams
+from scoring.results.board.visibility import Audience, BoardVisibility, shows_teams
 from scoring.worker import background, entailment_labels, local_copies
-from scoring.worker.ledger import judgement_file_lines
+from scoring.worker.ledger import iterate_judgement_file_lines
 from tasks.gold.gold_files import open_gold_archive
-from tasks.gold.secrecy import ContentKind, embargoes_of, may_disclose_gold
+from tasks.gold.secrecy import ContentKind, can_disclose_gold, get_embargoes_of_phase
 from tasks.models import Gold, Phase, Season, Submission, Task
 from tasks.types import InputRefused
-from tasks.types.cited_reports.judgements import Rows, read_option
-from tasks.types.cited_reports.options import JUDGED
-from tasks.types.declared.folder import CARD
-from tasks.types.positional_citations.options import PARSER
-from tasks.types.positional_citations.parsing import file_parses
-from tasks.types.stored_judges import stored_judges
+from tasks.types.cited_reports.judgements import (
+    JudgementsOfKind,
+    read_judgements_of_option,
+)
+from tasks.types.cited_reports.options import JUDGEMENT_KINDS_BY_OPTION
+from tasks.types.declared.folder import TASK_CARD_FILE_NAME
+from tasks.types.positional_citations.options import PARSER_OPTION
+from tasks.types.positional_citations.parsing import read_parses_from_file
+from tasks.types.stored_judges import list_ledger_judges
 
 #: The folder TASKS_FOLDER of an archive contains the files of declared tasks.
 TASKS_FOLDER = "tasks"
@@ -72,7 +75,7 @@ LEDGER_FOLDER = "ledger"
 
 
 @dataclass(frozen=True)
-class WrittenArchive:
+class ArchiveSummary:
     """The contents of a season's archive.
 
     ``withheld`` contains the phases whose runs and gold are not in the archive.
@@ -87,7 +90,7 @@ class WrittenArchive:
 
 def write_archive(
     season: Season, folder: Path, *, version: str, with_gold: bool
-) -> WrittenArchive:
+) -> ArchiveSummary:
     """Write the archive of a season to a new folder.
 
     ``with_gold`` is True if the organisers release the gold. Raises FileExistsError if
@@ -98,39 +101,39 @@ def write_archive(
             f"{folder} exists; an archive is written into a new folder"
         )
     folder.parent.mkdir(parents=True, exist_ok=True)
-    log.keep_log_current()
+    log.create_or_extend_receipt_log()
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         base = Path(scratch) / "archive"
-        written = _ArchiveWriter(season, base, with_gold=with_gold).write(version)
+        written = _SeasonArchiveWriter(season, base, with_gold=with_gold).write(version)
         base.rename(folder)
     return written
 
 
-def prepared_archive(job: BackgroundJob) -> JobOutcome:
+def prepare_archive(job: BackgroundJob) -> JobOutcome:
     with tempfile.TemporaryDirectory(prefix="citeboard-archive-") as scratch:
         record_progress(job, 0, gettext_noop("writing the archive"))
         folder = Path(scratch) / f"{job.season.slug}-archive"
         written = write_archive(job.season, folder, **job.given)
         record_progress(job, 0.8, gettext_noop("packing the archive"))
         packed = Path(shutil.make_archive(str(folder), "zip", scratch, folder.name))
-        with local_copies.storage_in_use(), packed.open("rb") as content:
-            name = storage.statistics.save(
-                background.new_storage_name("zip"), File(content)
+        with local_copies.convert_storage_errors(), packed.open("rb") as content:
+            name = storage.statistics_file_storage.save(
+                background.make_random_storage_name("zip"), File(content)
             )
         facts = {**asdict(written), "bytes": packed.stat().st_size}
     return JobOutcome(lambda: facts, file=name)
 
 
-class _ArchiveWriter:
+class _SeasonArchiveWriter:
     def __init__(self, season: Season, base: Path, *, with_gold: bool) -> None:
         self.season, self.base, self.with_gold = season, base, with_gold
         self.tasks = list(season.tasks.prefetch_related("phases"))
         phases = list(
             Phase.objects.filter(task__season=season).select_related("task__season")
         )
-        self.boards = {phase.pk: list(public_boards(phase)) for phase in phases}
+        self.boards = {phase.pk: list(find_public_boards(phase)) for phase in phases}
         self.shown = [board for boards in self.boards.values() for board in boards]
-        battles = {phase.pk: public_battles(phase) for phase in phases}
+        battles = {phase.pk: find_public_battles(phase) for phase in phases}
         self.battles = {pk: board for pk, board in battles.items() if board}
         # The archive contains only runs on public boards, as other runs are private.
         numbers = {
@@ -151,19 +154,21 @@ class _ArchiveWriter:
             for phase in phases
             if phase.is_frozen()
             or not (phase.closes <= at or phase.shows_instances)
-            or not embargoes_of(phase).is_free(ContentKind.INSTANCES)
+            or not get_embargoes_of_phase(phase).is_free_of_embargo(
+                ContentKind.INSTANCES
+            )
         ]
         self.option_files = ArchivedOptionFiles(base, season)
 
-    def write(self, version: str) -> WrittenArchive:
+    def write(self, version: str) -> ArchiveSummary:
         for name in ("boards", "tests", "runs", "scores", "receipts", "gold", "wheel"):
             (self.base / name).mkdir(parents=True)
         # Readers can verify the archive with the scorer, a Python wheel in the archive.
-        name_of_wheel, content = wheel(settings.BASE_DIR)
+        name_of_wheel, content = build_wheel_archive(settings.BASE_DIR)
         (self.base / "wheel" / name_of_wheel).write_bytes(content)
         facts: dict[str, Any] = {
-            "format": verify.FORMAT,
-            "format_version": verify.FORMAT_VERSION,
+            "format": verify.ARCHIVE_FORMAT,
+            "format_version": verify.ARCHIVE_FORMAT_VERSION,
             "version": version,
             "written": timezone.now().isoformat(),
             "wheel": name_of_wheel,
@@ -172,7 +177,7 @@ class _ArchiveWriter:
                 "title": self.season.title,
                 "licence": self.season.licence,
             },
-            "tasks": [self._task_facts(task) for task in self.tasks],
+            "tasks": [self._write_task(task) for task in self.tasks],
             "runs": [self._write_run(run) for run in self.runs],
             **self._write_judgements(),
             **self._write_estimates(),
@@ -182,18 +187,21 @@ class _ArchiveWriter:
         for battles in self.battles.values():
             battles.write(self.base, self.season)
         self._write_text(
-            verify.LOG,
-            _json_with_newline(
-                {"head": log.head(), "keys": log.describe_signing_keys()}
+            verify.LOG_FILE_NAME,
+            _format_json_file(
+                {
+                    "head": log.read_signed_log_head(),
+                    "keys": log.describe_signing_keys(),
+                }
             ),
         )
         self._write_description(facts, version)
-        files = list(_files_with_digests(self.base))
+        files = list(_list_files_with_digests(self.base))
         self._write_text(
-            verify.CHECKSUMS,
+            verify.CHECKSUMS_FILE_NAME,
             "".join(f"{digest}  {name}\n" for name, _, digest in files),
         )
-        return WrittenArchive(
+        return ArchiveSummary(
             boards=len(self.shown),
             runs=len(list((self.base / "runs").iterdir())),
             gold=len(list((self.base / "gold").iterdir())),
@@ -212,19 +220,22 @@ class _ArchiveWriter:
         self._write_text("index.html", render_to_string("archive/index.html", context))
         self._write_text("style.css", render_to_string("archive/style.css"))
         self._write_text("README.md", render_to_string("archive/README.md", context))
-        self._write_text(verify.SEASON, _json_with_newline(facts))
+        self._write_text(verify.SEASON_FILE_NAME, _format_json_file(facts))
         self._write_text("CITATION.cff", format_citation_file(season, version, today))
         self._write_text(
-            ".zenodo.json", _json_with_newline(zenodo_metadata(season, version, today))
+            ".zenodo.json",
+            _format_json_file(build_zenodo_metadata(season, version, today)),
         )
         self._write_text(
             "ro-crate-metadata.json",
-            _json_with_newline(
-                ro_crate_metadata(season, list(_files_with_digests(self.base)), today)
+            _format_json_file(
+                build_ro_crate_metadata(
+                    season, list(_list_files_with_digests(self.base)), today
+                )
             ),
         )
 
-    def _task_facts(self, task: Task) -> dict[str, Any]:
+    def _write_task(self, task: Task) -> dict[str, Any]:
         return {
             "slug": task.slug,
             "title": task.title,
@@ -238,9 +249,9 @@ class _ArchiveWriter:
                     "split": phase.split,
                     "opens": phase.opens.isoformat(),
                     "closes": phase.end and phase.end.isoformat(),
-                    "draw": self._sample_commitment(phase),
+                    "draw": self._find_sample_commitment(phase),
                     "boards": [board.json_path for board in self.boards[phase.pk]],
-                    **self._battle_paths(phase),
+                    **self._write_battles(phase),
                 }
                 for phase in task.phases.all()
             ],
@@ -251,9 +262,9 @@ class _ArchiveWriter:
             ],
         }
 
-    def _battle_paths(self, phase: Phase) -> dict[str, Any]:
+    def _write_battles(self, phase: Phase) -> dict[str, Any]:
         board = self.battles.get(phase.pk)
-        return {"battles": board.paths} if board else {}
+        return {"battles": board.paths_by_file_type} if board else {}
 
     def _write_task_folder(self, task: Task) -> str | None:
         """Write the task card of a declared task, and its files that affect scores.
@@ -265,9 +276,9 @@ class _ArchiveWriter:
             return None
         folder = f"{TASKS_FOLDER}/{task.slug}"
         (self.base / folder).mkdir(parents=True)
-        files = declared.referenced
-        if CARD in declared.files:
-            files[CARD] = declared.files[CARD]
+        files = declared.scoring_files
+        if TASK_CARD_FILE_NAME in declared.files:
+            files[TASK_CARD_FILE_NAME] = declared.files[TASK_CARD_FILE_NAME]
         for name, text in files.items():
             self._write_text(f"{folder}/{name}", text)
         return folder
@@ -284,7 +295,7 @@ class _ArchiveWriter:
             "rows": None,
             "reason": gold.reason,
         }
-        if not self._has_gold(gold):
+        if not self._can_include_gold(gold):
             return {**facts, "file": None}
         with open_gold_archive(gold) as source, (self.base / name).open("wb") as file:
             shutil.copyfileobj(source, file)
@@ -301,7 +312,7 @@ class _ArchiveWriter:
         Judgements reveal gold, so archives without gold do not contain them.
         """
         judges = Judge.objects.filter(season=self.season, decided__gt=0).order_by("pk")
-        if not all(map(self._has_gold, self.golds)) or not judges:
+        if not all(map(self._can_include_gold, self.golds)) or not judges:
             return {}
         (self.base / LEDGER_FOLDER).mkdir()
         written = []
@@ -309,7 +320,7 @@ class _ArchiveWriter:
             # A model's name may contain characters that a file name may not contain.
             name = f"{LEDGER_FOLDER}/{number}-{judge.kind}-{slugify(judge.name)[:60]}.jsonl"
             with (self.base / name).open("w", encoding="utf-8") as file:
-                file.writelines(judgement_file_lines([judge]))
+                file.writelines(iterate_judgement_file_lines([judge]))
             written.append(
                 {
                     "kind": judge.kind,
@@ -337,14 +348,14 @@ class _ArchiveWriter:
             phase
             for phase in phases
             if all(
-                self._has_gold(gold)
+                self._can_include_gold(gold)
                 for gold in self.golds
                 if (gold.task_id, gold.split) == (phase.task_id, phase.split)
             )
         ]
         return write_estimates(self.base, given, {run.pk for run in self.runs})
 
-    def _sample_commitment(self, phase: Phase) -> dict[str, str] | None:
+    def _find_sample_commitment(self, phase: Phase) -> dict[str, str] | None:
         """Return the commitment to the random sample of a phase's public instances.
 
         If the archive contains the gold, the commitment includes the nonce.
@@ -356,11 +367,11 @@ class _ArchiveWriter:
             for gold in self.golds
             if (gold.task_id, gold.split) == (phase.task_id, phase.split)
         ]
-        is_open = bool(golds) and all(map(self._has_gold, golds))
+        is_open = bool(golds) and all(map(self._can_include_gold, golds))
         nonce = {"nonce": phase.part_nonce} if is_open else {}
         return {"commitment": phase.draw_commitment, **nonce}
 
-    def _has_gold(self, gold: Gold) -> bool:
+    def _can_include_gold(self, gold: Gold) -> bool:
         """Return True if the archive may contain this version of gold.
 
         An archive may contain public gold. An archive may contain other gold only if
@@ -372,29 +383,29 @@ class _ArchiveWriter:
         phases = Phase.objects.filter(
             task=gold.task_id, split=gold.split
         ).select_related("task__season")
-        if any(may_disclose_gold(phase, gold.pk) for phase in phases):
+        if any(can_disclose_gold(phase, gold.pk) for phase in phases):
             return True
         free = (
-            embargoes_of(phase).is_free(ContentKind.INSTANCES, version=gold.pk)
+            get_embargoes_of_phase(phase).is_free_of_embargo(
+                ContentKind.INSTANCES, version=gold.pk
+            )
             for phase in phases
         )
         return self.with_gold and all(free)
 
     def _write_run(self, run: Submission) -> dict[str, Any]:
         scores = f"scores/{run.pk}.json"
-        printed = evaluations_as_printed(run, Audience.PUBLIC)
+        printed = serialize_evaluations(run, Audience.PUBLIC)
         self._write_text(
             scores,
-            _json_with_newline(
-                [self._evaluation_with_archive_paths(*pair) for pair in printed]
-            ),
+            _format_json_file([self._replace_option_paths(*pair) for pair in printed]),
         )
         suffix = PurePosixPath(run.filename).suffix.lower()
         receipts = f"receipts/{run.pk}.json"
         self._write_text(
             receipts,
-            _json_with_newline(
-                receipts_of(run, Audience.PUBLIC, has_scores=True, is_own=False)
+            _format_json_file(
+                serialize_receipts(run, Audience.PUBLIC, has_scores=True, is_own=False)
             ),
         )
         name = f"runs/{run.pk}{suffix if suffix.isascii() and suffix[1:].isalnum() else ''}"
@@ -408,11 +419,11 @@ class _ArchiveWriter:
             "id": run.pk,
             "task": run.phase.task.slug,
             "phase": run.phase.slug,
-            "team": self._public_team_name(run),
+            "team": self._find_public_team_name(run),
             "system": run.system,
             "kind": run.kind,
-            "description": run.description if self._is_named(run) else "",
-            "file": self._copy_stored_file(storage.runs, run.file, name)
+            "description": run.description if self._is_team_named(run) else "",
+            "file": self._copy_stored_file(storage.run_file_storage, run.file, name)
             if has_file
             else None,
             "sha256": run.sha256,
@@ -420,26 +431,26 @@ class _ArchiveWriter:
             "receipts": receipts,
         }
 
-    def _public_team_name(self, run: Submission) -> str | None:
+    def _find_public_team_name(self, run: Submission) -> str | None:
         if run.team is None or not run.phase.shows_teams:
             return None
-        if self._is_named(run):
+        if self._is_team_named(run):
             return run.team.name
         return self.season.registrations.get(team=run.team).pseudonym
 
-    def _is_named(self, run: Submission) -> bool:
+    def _is_team_named(self, run: Submission) -> bool:
         return run.team is None or shows_teams(run.phase, Audience.PUBLIC)
 
-    def _evaluation_with_archive_paths(
+    def _replace_option_paths(
         self, kept: Evaluation, printed: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the scorer's output for an evaluation, in which the paths of option
         files are paths in the archive.
         """
-        options = kept.submission.phase.task.task_type.checked_options(kept.options)
+        options = kept.submission.phase.task.task_type.validate_options(kept.options)
         # Labels reveal gold, so only archives with the gold contain labels.
         is_given = any(
-            gold.digest == kept.gold.digest and self._has_gold(gold)
+            gold.digest == kept.gold.digest and self._can_include_gold(gold)
             for gold in self.golds
         )
         return {**printed, "files": self.option_files.of(options) if is_given else {}}
@@ -449,14 +460,18 @@ class _ArchiveWriter:
         self._write_text(
             board.json_path,
             exports.board_as_json(
-                board.board, rows, manual_scores.team_figures_by_run(rows)
+                board.board, rows, manual_scores.load_team_figures_by_run(rows)
             ),
         )
-        tests = _pairwise_tests(board.board) | _tests_of_means(board.board)
-        self._write_text(verify.tests_of(board.json_path), _json_with_newline(tests))
+        tests = _serialize_pairwise_tests(board.board) | _serialize_tests_of_seed_means(
+            board.board
+        )
+        self._write_text(
+            verify.format_tests_path(board.json_path), _format_json_file(tests)
+        )
         has_chart = board.board.ranking is not None
         if has_chart:
-            self._write_text(board.chart_path, board.chart())
+            self._write_text(board.chart_path, board.render_chart())
         context = {
             "season": self.season,
             "shown": board,
@@ -479,7 +494,7 @@ class _ArchiveWriter:
         (self.base / name).write_text(text, encoding="utf-8")
 
 
-def _pairwise_tests(board: Board) -> dict[str, Any]:
+def _serialize_pairwise_tests(board: Board) -> dict[str, Any]:
     runs = {
         row.evaluation: row.submission
         for row in board.rows
@@ -487,7 +502,7 @@ def _pairwise_tests(board: Board) -> dict[str, Any]:
     }
     metric = board.ranking.metric if board.ranking else ""
     rows = Comparison.objects.filter(first__in=runs, second__in=runs, metric=metric)
-    columns = ("first", "second", *compare.FOUND, "test", "trials", "seed")
+    columns = ("first", "second", *compare.TEST_RESULT_FIELDS, "test", "trials", "seed")
     tests = [
         {**row, "first": runs[row["first"]], "second": runs[row["second"]]}
         for row in rows.order_by("first", "second").values(*columns)
@@ -495,7 +510,7 @@ def _pairwise_tests(board: Board) -> dict[str, Any]:
     return {"metric": metric, "tests": tests}
 
 
-def _tests_of_means(board: Board) -> dict[str, Any]:
+def _serialize_tests_of_seed_means(board: Board) -> dict[str, Any]:
     """Return the statistical tests that compare a board's means over random seeds.
 
     The mapping is empty if the board has no means over random seeds. In each test,
@@ -515,16 +530,16 @@ def _tests_of_means(board: Board) -> dict[str, Any]:
         {
             "first": of_digest[row["first"]],
             "second": of_digest[row["second"]],
-            **{name: row[name] for name in verify.FOUND_OF_MEANS},
+            **{name: row[name] for name in verify.MEAN_TEST_RESULT_FIELDS},
         }
-        for row in rows.values("first", "second", *verify.FOUND_OF_MEANS)
+        for row in rows.values("first", "second", *verify.MEAN_TEST_RESULT_FIELDS)
         if row["first"] in of_digest and row["second"] in of_digest
     ]
     tests.sort(key=lambda test: (test["first"], test["second"]))
     return {"tests_of_means": tests}
 
 
-def _files_with_digests(base: Path) -> Iterator[tuple[str, int, str]]:
+def _list_files_with_digests(base: Path) -> Iterator[tuple[str, int, str]]:
     for path in sorted(base.rglob("*")):
         if path.is_file():
             with path.open("rb") as file:
@@ -532,8 +547,8 @@ def _files_with_digests(base: Path) -> Iterator[tuple[str, int, str]]:
             yield path.relative_to(base).as_posix(), path.stat().st_size, digest
 
 
-def _json_with_newline(content: object) -> str:
-    return exports.json_text(content) + "\n"
+def _format_json_file(content: object) -> str:
+    return exports.format_as_json(content) + "\n"
 
 
 @dataclass(frozen=True)
@@ -554,24 +569,27 @@ class ArchivedBoard:
         return f"boards/{self.name}.svg"
 
     @property
-    def lines(self) -> list[tuple[str, Row, list[str]]]:
+    def lines(self) -> list[tuple[str, BoardRow, list[str]]]:
         board = self.board
         return [
             (
-                board.rank_of(row),
+                board.format_rank_of_row(row),
                 row,
-                [_cell_text(row.scores.get(column.name)) for column in board.columns],
+                [
+                    _format_board_cell(row.scores.get(column.name))
+                    for column in board.columns
+                ],
             )
             for row in board.rows_with_seed_runs
         ]
 
-    def chart(self) -> str:
-        figure = charts.ranking_chart(self.board)
+    def render_chart(self) -> str:
+        figure = charts.build_ranking_chart(self.board)
         assert figure is not None
         return as_svg(figure)
 
 
-def _cell_text(cell: Cell | None) -> str:
+def _format_board_cell(cell: ScoreCell | None) -> str:
     if cell is None:
         return ""
     value = {"": "undefined", "inf": "infinite"}.get(cell.word, cell.word)
@@ -579,17 +597,17 @@ def _cell_text(cell: Cell | None) -> str:
     return value if cell.low is None else f"{value} [{cell.low}, {cell.high}]"
 
 
-def public_boards(phase: Phase) -> Iterator[ArchivedBoard]:
+def find_public_boards(phase: Phase) -> Iterator[ArchivedBoard]:
     for rules in phase.task.rules:
         board = compute_board(phase, AnonymousUser(), rules, audience=Audience.PUBLIC)
-        if board.visibility == Visibility.SCORES and board.rows:
+        if board.visibility == BoardVisibility.SCORES and board.rows:
             yield ArchivedBoard(board, f"{phase.task.slug}-{phase.slug}-{rules}")
 
 
-ROCRATE_PROFILE = "https://w3id.org/ro/crate/1.1"
+RO_CRATE_PROFILE_ADDRESS = "https://w3id.org/ro/crate/1.1"
 #: The JSON-LD context of this RO-Crate version lacks the schema.org term `sha256`.
-CHECKSUM_CONTEXT = {"sha256": "https://schema.org/sha256"}
-MEDIA_TYPES = {
+RO_CRATE_CHECKSUM_CONTEXT = {"sha256": "https://schema.org/sha256"}
+MEDIA_TYPES_BY_FILE_EXTENSION = {
     ".jsonl": "application/jsonl",
     ".md": "text/markdown",
     ".cff": "application/yaml",
@@ -600,18 +618,20 @@ MEDIA_TYPES = {
 def format_citation_file(season: Season, version: str, on: dt.date) -> str:
     lines = {
         "cff-version": "1.2.0",
-        "message": exports.json_text("If you use this archive, please cite it."),
+        "message": exports.format_as_json("If you use this archive, please cite it."),
         "type": "dataset",
-        "title": exports.json_text(f"{season.title}: runs, boards and scores"),
+        "title": exports.format_as_json(f"{season.title}: runs, boards and scores"),
         "authors": "\n  - name: "
-        + exports.json_text(f"The organisers and participants of {season.title}"),
-        "version": exports.json_text(version),
-        "date-released": exports.json_text(on.isoformat()),
+        + exports.format_as_json(f"The organisers and participants of {season.title}"),
+        "version": exports.format_as_json(version),
+        "date-released": exports.format_as_json(on.isoformat()),
     }
     return "".join(f"{name}: {value}\n" for name, value in lines.items())
 
 
-def zenodo_metadata(season: Season, version: str, on: dt.date) -> Mapping[str, Any]:
+def build_zenodo_metadata(
+    season: Season, version: str, on: dt.date
+) -> Mapping[str, Any]:
     return {
         "title": f"{season.title}: runs, boards and scores",
         "upload_type": "dataset",
@@ -624,17 +644,17 @@ def zenodo_metadata(season: Season, version: str, on: dt.date) -> Mapping[str, A
     }
 
 
-def ro_crate_metadata(
+def build_ro_crate_metadata(
     season: Season, files: Sequence[tuple[str, int, str]], on: dt.date
 ) -> Mapping[str, Any]:
     organisers = {
         "@id": "#organisers",
         "@type": "Organization",
         "name": f"Organisers of {season.title}",
-        "url": results.site_address("season", season.slug),
+        "url": results.build_absolute_site_address("season", season.slug),
     }
     licence = {
-        "@id": linked_data.licence_address(season.licence) or "#licence",
+        "@id": linked_data.find_licence_address(season.licence) or "#licence",
         "@type": "CreativeWork",
         "name": season.licence or "not stated",
     }
@@ -652,7 +672,7 @@ def ro_crate_metadata(
     about = {
         "@id": "ro-crate-metadata.json",
         "@type": "CreativeWork",
-        "conformsTo": {"@id": ROCRATE_PROFILE},
+        "conformsTo": {"@id": RO_CRATE_PROFILE_ADDRESS},
         "about": {"@id": "./"},
     }
     parts = [
@@ -660,7 +680,7 @@ def ro_crate_metadata(
             "@id": quote(name),
             "@type": "File",
             "name": name,
-            "encodingFormat": MEDIA_TYPES.get(name[name.rfind(".") :])
+            "encodingFormat": MEDIA_TYPES_BY_FILE_EXTENSION.get(name[name.rfind(".") :])
             or mimetypes.guess_type(name)[0]
             or "application/octet-stream",
             "contentSize": str(size),
@@ -669,7 +689,7 @@ def ro_crate_metadata(
         for name, size, digest in files
     ]
     return {
-        "@context": [f"{ROCRATE_PROFILE}/context", CHECKSUM_CONTEXT],
+        "@context": [f"{RO_CRATE_PROFILE_ADDRESS}/context", RO_CRATE_CHECKSUM_CONTEXT],
         "@graph": [about, root, organisers, licence, *parts],
     }
 
@@ -677,15 +697,19 @@ def ro_crate_metadata(
 LABELS_FOLDER = "labels"
 
 
-def _check_option(name: str, path: str) -> None:
+def _check_season_option_file(name: str, path: str) -> None:
     """Check the option file of a metric that belongs to a season.
 
     Raises InputRefused if the option file is invalid.
     """
-    if name == PARSER.name:
-        file_parses([], path)
+    if name == PARSER_OPTION.name:
+        read_parses_from_file([], path)
     else:
-        read_option(JUDGED[name], path, Rows(JUDGED[name]))
+        read_judgements_of_option(
+            JUDGEMENT_KINDS_BY_OPTION[name],
+            path,
+            JudgementsOfKind(JUDGEMENT_KINDS_BY_OPTION[name]),
+        )
 
 
 class ArchivedOptionFiles:
@@ -697,7 +721,7 @@ class ArchivedOptionFiles:
         paths = {}
         for name, value in options.items():
             if (name, value) not in self._written:
-                lines = self._option_file_lines(name, value)
+                lines = self._read_option_file_lines(name, value)
                 self._written[name, value] = (
                     None if lines is None else self._write_lines(lines)
                 )
@@ -705,22 +729,25 @@ class ArchivedOptionFiles:
                 paths[name] = path
         return paths
 
-    def _option_file_lines(self, name: str, value: str) -> Iterator[bytes] | None:
-        for judge in stored_judges({name: value}):
+    def _read_option_file_lines(self, name: str, value: str) -> Iterator[bytes] | None:
+        for judge in list_ledger_judges({name: value}):
             deciding = list(
                 Judge.objects.deciding(judge.name, self._season, judge.kind)
                 .filter(imports__isnull=False)
                 .distinct()
             )
-            lines = entailment_labels.label_file_lines_with_withdrawn(deciding)
+            lines = entailment_labels.iterate_label_file_lines_with_withdrawn(deciding)
             return (line.encode() for line in lines) if deciding else None
         # Only option files of a parser or of judgements can belong to a season.
-        if name not in (PARSER.name, *JUDGED) or not Path(value).is_file():
+        if (
+            name not in (PARSER_OPTION.name, *JUDGEMENT_KINDS_BY_OPTION)
+            or not Path(value).is_file()
+        ):
             return None
-        if name in JUDGED and Path(value).suffix != ".jsonl":
+        if name in JUDGEMENT_KINDS_BY_OPTION and Path(value).suffix != ".jsonl":
             return None
         try:
-            _check_option(name, value)
+            _check_season_option_file(name, value)
         except InputRefused:
             return None
         return iter([Path(value).read_bytes()])

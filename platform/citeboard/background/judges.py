@@ -3,7 +3,7 @@
 from citeboard.background.kinds import JobOutcome
 from scoring.models import BackgroundJob
 from scoring.worker.judge_jobs import ask_judge_for_job, estimate_judging_cost
-from scoring.worker.judging import ask_for_judging
+from scoring.worker.judging import queue_judging_job
 
 
 def prepare_judging(job: BackgroundJob) -> JobOutcome:
@@ -12,9 +12,9 @@ def prepare_judging(job: BackgroundJob) -> JobOutcome:
         return JobOutcome(lambda: estimate)
     done = ask_judge_for_job(job)
 
-    def queue_waiting_judging() -> None:
+    def queue_runs_awaiting_judge() -> None:
         # Runs that began to wait just before the job's end need another judging job.
         if done.has_more():
-            ask_for_judging(done.row)
+            queue_judging_job(done.row)
 
-    return JobOutcome(lambda: done.numbers, after=queue_waiting_judging)
+    return JobOutcome(lambda: done.numbers, after=queue_runs_awaiting_judge)

@@ -7,30 +7,32 @@ from typing import Any
 from django.utils.translation import gettext_noop
 
 from citeboard.background.kinds import JobOutcome, copy_uploaded_file, record_progress
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import User
 from scoring.exchange.bundles.scored_again import (
-    phase_for_old_runs,
     queue_old_runs,
+    require_phase_for_old_runs,
     save_old_scores,
 )
 from scoring.human.sheets import SheetRefused
 from scoring.models import BackgroundJob
-from scoring.worker.background import Kind, queue_background_job
-from scoring.worker.local_copies import FileRefused
+from scoring.worker.background import BackgroundJobKind, queue_background_job
+from scoring.worker.local_copies import UploadedFileRefused
 from tasks.models import Phase
 from tasks.submissions.uploads import UploadedRunFile
 from tasks.types import InputRefused
 
 
-def ask_for_old_runs(phase: Phase, upload: UploadedRunFile, by: User) -> BackgroundJob:
+def queue_old_run_scoring(
+    phase: Phase, upload: UploadedRunFile, by: User
+) -> BackgroundJob:
     """Queue the job that scores a phase's runs from another platform.
 
     Raises OldRunsRefused if the phase cannot have runs of another platform.
     """
-    season = phase_for_old_runs(phase).task.season
+    season = require_phase_for_old_runs(phase).task.season
     return queue_background_job(
-        Kind.OLD_RUNS, season, {}, by=by, phase=phase, upload=upload
+        BackgroundJobKind.OLD_RUNS, season, {}, by=by, phase=phase, upload=upload
     )
 
 
@@ -54,8 +56,8 @@ def prepare_old_runs(job: BackgroundJob, by: User) -> JobOutcome:
                 tell=partial(record_progress, job),
             )
     except InputRefused as refused:
-        raise FileRefused(refused.problems) from refused
-    except Refused as refused:
+        raise UploadedFileRefused(refused.problems) from refused
+    except ActionRefused as refused:
         raise SheetRefused(str(refused)) from refused
 
     def finish_old_runs() -> Mapping[str, Any]:

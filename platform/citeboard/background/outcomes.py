@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from citeboard.core.words import count_with_noun, join_names
 
 
-def label_import_text(made: Mapping[str, Any], model: str) -> str:
+def describe_label_import(made: Mapping[str, Any], model: str) -> str:
     facts = {
         "labels": count_with_noun(made["added"], "label"),
         "model": made.get("judge") or model,
@@ -25,7 +25,7 @@ def label_import_text(made: Mapping[str, Any], model: str) -> str:
     return f"{message} {resumed}"
 
 
-def judging_result_text(made: Mapping[str, Any]) -> str:
+def describe_judging_result(made: Mapping[str, Any]) -> str:
     if "questions" in made:
         questions = count_with_noun(made["questions"], "question")
         if not made["currency"]:
@@ -54,7 +54,7 @@ def judging_result_text(made: Mapping[str, Any]) -> str:
     return " ".join(sentences)
 
 
-def old_runs_result_text(made: Mapping[str, Any]) -> str:
+def describe_old_runs_result(made: Mapping[str, Any]) -> str:
     sentences = [
         _("%(queued)s queued.") % {"queued": count_with_noun(len(made["runs"]), "run")}
     ]

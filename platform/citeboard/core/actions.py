@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext, gettext_noop as _
 
-from citeboard.core.instants import format_times_in_fact
+from citeboard.core.instants import localize_times_in_history_value
 from citeboard.core.words import count_with_noun, truncate_text
 
 #: The sentence of a history entry has at most MAX_SENTENCE_LENGTH characters.
@@ -250,12 +250,12 @@ ACTION_SENTENCES = {
     ),
     "sheet/removed": _("took a human evaluation off the board"),
 }
-#: Pages translate the facts in _TRANSLATED_FACTS, which the database stores in English.
-_TRANSLATED_FACTS = ("audience", "then", "group")
-#: Facts in _TIME_FACTS contain times in UTC, which pages format for the reader.
-_TIME_FACTS = ("instant", "first", "last", "before", "after")
-#: Pages add a noun to each fact in _COUNTED_FACTS, which the database stores as a number.
-_COUNTED_FACTS: dict[str, Callable[[int], str]] = {
+#: Pages translate the facts in _TRANSLATED_VALUE_NAMES, which the database stores in English.
+_TRANSLATED_VALUE_NAMES = ("audience", "then", "group")
+#: Facts in _TIME_VALUE_NAMES contain times in UTC, which pages format for the reader.
+_TIME_VALUE_NAMES = ("instant", "first", "last", "before", "after")
+#: Pages add a noun to each fact in _COUNT_FORMATTERS_BY_VALUE_NAME, which the database stores as a number.
+_COUNT_FORMATTERS_BY_VALUE_NAME: dict[str, Callable[[int], str]] = {
     "lines": lambda number: count_with_noun(number, "line"),
     "mails": lambda number: count_with_noun(number, "e-mail"),
     "scores": lambda number: count_with_noun(number, "score"),
@@ -269,21 +269,23 @@ _COUNTED_FACTS: dict[str, Callable[[int], str]] = {
     ),
     "tries": lambda number: count_with_noun(number, "more try", "more tries"),
 }
-#: The value of the fact VARIANT_FACT selects one of several sentences for an action.
-VARIANT_FACT = "variant"
+#: The value of the fact SENTENCE_VARIANT_KEY selects one of several sentences for an action.
+SENTENCE_VARIANT_KEY = "variant"
 
 
-def describe_action(action: str, facts: Mapping[str, Any]) -> str:
+def render_action_sentence(action: str, facts: Mapping[str, Any]) -> str:
     sentence = ACTION_SENTENCES[
-        f"{action}/{facts[VARIANT_FACT]}" if VARIANT_FACT in facts else action
+        f"{action}/{facts[SENTENCE_VARIANT_KEY]}"
+        if SENTENCE_VARIANT_KEY in facts
+        else action
     ]
     parts = {
-        name: _COUNTED_FACTS[name](fact)
-        if name in _COUNTED_FACTS
+        name: _COUNT_FORMATTERS_BY_VALUE_NAME[name](fact)
+        if name in _COUNT_FORMATTERS_BY_VALUE_NAME
         else gettext(fact)
-        if name in _TRANSLATED_FACTS
-        else format_times_in_fact(fact)
-        if name in _TIME_FACTS
+        if name in _TRANSLATED_VALUE_NAMES
+        else localize_times_in_history_value(fact)
+        if name in _TIME_VALUE_NAMES
         else fact
         for name, fact in facts.items()
     }

@@ -11,27 +11,27 @@ from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
 from citeboard.core import audit, words
-from citeboard.core.audit import NotRestored, restore
+from citeboard.core.audit import RowsNotRestored, restore_deleted_rows
 from citeboard.core.models import AuditEntry
 from citeboard.core.query import parse_whole_number
 
 if TYPE_CHECKING:
-    RowsAdmin = admin.ModelAdmin[Any]
-    PartsInline = admin.TabularInline[Any, Any]
+    AnyModelAdmin = admin.ModelAdmin[Any]
+    AnyTabularInline = admin.TabularInline[Any, Any]
 else:
     # Django's admin classes accept no type parameters at run time.
-    RowsAdmin, PartsInline = admin.ModelAdmin, admin.TabularInline
+    AnyModelAdmin, AnyTabularInline = admin.ModelAdmin, admin.TabularInline
 
 
-class NoAddAdmin(RowsAdmin):
+class NoAddPermissionAdmin(AnyModelAdmin):
     """Admin of models whose rows only services create."""
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
 
-class AuditedAdmin(NoAddAdmin):
-    def place_of(self, row: Any) -> Model:
+class AuditedAdmin(NoAddPermissionAdmin):
+    def find_audited_place(self, row: Any) -> Model:
         assert isinstance(row, Model)
         return row
 
@@ -42,13 +42,13 @@ class AuditedAdmin(NoAddAdmin):
             old = type(obj)._default_manager.select_for_update().get(pk=obj.pk)  # noqa: SLF001
             super().save_model(request, obj, form, change)
             changes = [
-                audit.Change(key, getattr(old, key), getattr(obj, key))
+                audit.SettingChange(key, getattr(old, key), getattr(obj, key))
                 for key in form.changed_data
             ]
             if changes:
                 facts = {"name": obj, "fields": ", ".join(form.changed_data)}
-                by, place = request.user, self.place_of(obj)
-                audit.record(
+                by, place = request.user, self.find_audited_place(obj)
+                audit.record_action(
                     "changed-in-admin",
                     actor=by,
                     subject=obj,
@@ -58,7 +58,9 @@ class AuditedAdmin(NoAddAdmin):
                 )
 
     def delete_model(self, request: HttpRequest, obj: Any) -> None:
-        audit.delete_and_record(row=obj, place=self.place_of(obj), by=request.user)
+        audit.delete_row_and_record(
+            row=obj, place=self.find_audited_place(obj), by=request.user
+        )
 
     def delete_queryset(self, request: HttpRequest, queryset: Any) -> None:
         for row in queryset:
@@ -70,7 +72,7 @@ class LowerBoundCount(int):
         return f"{int(self)}+"
 
 
-class ReadOnlyAdmin(NoAddAdmin):
+class ReadOnlyAdmin(NoAddPermissionAdmin):
     show_full_result_count = False
 
     def get_paginator(
@@ -108,13 +110,15 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     date_hierarchy = "at"
     actions = ["bring_back"]
 
-    def restore(self, entry: AuditEntry, by: Any) -> None:
-        restore(entry=entry, by=by)
+    def restore_deleted_rows(self, entry: AuditEntry, by: Any) -> None:
+        restore_deleted_rows(entry=entry, by=by)
 
     @admin.action(description="Bring back what was deleted", permissions=["view"])
     def bring_back(self, request: HttpRequest, entries: QuerySet[AuditEntry]) -> None:
         for entry in entries:
             try:
-                self.restore(entry, request.user)
-            except NotRestored as refused:
-                self.message_user(request, words.as_sentence(refused), messages.ERROR)
+                self.restore_deleted_rows(entry, request.user)
+            except RowsNotRestored as refused:
+                self.message_user(
+                    request, words.format_as_sentence(refused), messages.ERROR
+                )

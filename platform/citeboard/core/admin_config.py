@@ -2,4 +2,4 @@ from django.contrib.admin.apps import AdminConfig
 
 
 class SiteAdminConfig(AdminConfig):
-    default_site = "citeboard.core.admin_site.OwnAdminSite"
+    default_site = "citeboard.core.admin_site.SiteSignInAdminSite"

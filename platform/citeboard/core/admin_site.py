@@ -6,10 +6,10 @@ from allauth.account.decorators import secure_admin_login
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse
 
-OWN_MODULE_PREFIXES = ("citeboard.", "tasks.", "scoring.")
+SITE_MODULE_PREFIXES = ("citeboard.", "tasks.", "scoring.")
 
 
-class OwnAdminSite(AdminSite):
+class SiteSignInAdminSite(AdminSite):
     """An admin site that redirects to the site's own sign-in page.
 
     Django's own admin login does not limit attempts and does not require a second
@@ -26,6 +26,6 @@ class OwnAdminSite(AdminSite):
         self, model_or_iterable: Any, admin_class: Any = None, **options: Any
     ) -> None:
         if admin_class is not None and admin_class.__module__.startswith(
-            OWN_MODULE_PREFIXES
+            SITE_MODULE_PREFIXES
         ):
             super().register(model_or_iterable, admin_class, **options)

@@ -192,7 +192,7 @@ def build_page_serializer(
     )
 
 
-def paginated_response(
+def build_paginated_response(
     request: Request,
     rows: QuerySet[Any] | CountedQueryset,
     serializer: type[serializers.BaseSerializer[Any]],
@@ -236,17 +236,20 @@ class MinuteThrottle(BaseThrottle):
     scope: ClassVar[str]
     rest: float = 0
 
-    def rate(self, request: Request) -> int:
+    def find_request_limit(self, request: Request) -> int:
         raise NotImplementedError
 
     def allow_request(self, request: Request, view: "APIView") -> bool:
         minute, passed = divmod(time.time(), RATE_WINDOW_SECONDS)
         self.rest = RATE_WINDOW_SECONDS - passed
         key = f"throttle:{self.scope}:{self.who(request)}:{int(minute)}"
-        rate = self.rate(request)
+        rate = self.find_request_limit(request)
         return (
             count_request(
-                key, step=max(1, rate // (COUNT_STEPS_PER_LIMIT * settings.WEB_WORKERS))
+                key,
+                step=max(
+                    1, rate // (COUNT_BATCHES_PER_RATE_LIMIT * settings.WEB_WORKERS)
+                ),
             )
             <= rate
         )
@@ -263,7 +266,7 @@ class MinuteThrottle(BaseThrottle):
 class RequestThrottle(MinuteThrottle):
     scope = "requests"
 
-    def rate(self, request: Request) -> int:
+    def find_request_limit(self, request: Request) -> int:
         if request.user.is_authenticated:
             return int(settings.API_REQUESTS_PER_MINUTE)
         return int(settings.API_ANONYMOUS_REQUESTS_PER_MINUTE)
@@ -272,16 +275,16 @@ class RequestThrottle(MinuteThrottle):
 class UploadThrottle(MinuteThrottle):
     scope = "uploads"
 
-    def rate(self, request: Request) -> int:
+    def find_request_limit(self, request: Request) -> int:
         return int(settings.API_UPLOADS_PER_MINUTE)
 
 
 #: _REQUEST_COUNTS caches the shared count of requests and this process's requests since then.
 _REQUEST_COUNTS: OrderedDict[str, tuple[int, int]] = OrderedDict()
 _REQUEST_COUNTS_LOCK = Lock()
-MAX_CACHED_COUNTS = 10_000
-#: A web process adds its share of a rate limit to the shared count in COUNT_STEPS_PER_LIMIT steps.
-COUNT_STEPS_PER_LIMIT = 25
+MAX_CACHED_REQUEST_COUNTS = 10_000
+#: A web process adds its share of a rate limit to the shared count in COUNT_BATCHES_PER_RATE_LIMIT steps.
+COUNT_BATCHES_PER_RATE_LIMIT = 25
 
 
 def count_request(key: str, *, step: int = 1) -> int:
@@ -290,7 +293,7 @@ def count_request(key: str, *, step: int = 1) -> int:
         since += 1
         is_due = since >= step or not shared_count
         _REQUEST_COUNTS[key] = shared_count, 0 if is_due else since
-        if len(_REQUEST_COUNTS) > MAX_CACHED_COUNTS:
+        if len(_REQUEST_COUNTS) > MAX_CACHED_REQUEST_COUNTS:
             _REQUEST_COUNTS.popitem(last=False)
     if not is_due:
         return shared_count + since

@@ -14,12 +14,12 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from citeboard.core import actions, middleware
-from citeboard.core.models import MAX_NAME, MAX_SUBJECT, AuditEntry
+from citeboard.core.models import MAX_ACTOR_NAME_LENGTH, MAX_SUBJECT_LENGTH, AuditEntry
 from citeboard.core.words import truncate_text
 
 
 @dataclass(frozen=True)
-class Change:
+class SettingChange:
     key: str
     before: Any
     after: Any
@@ -27,8 +27,8 @@ class Change:
     def as_json(self) -> dict[str, Any]:
         return {
             "key": self.key,
-            "before": as_json(self.before),
-            "after": as_json(self.after),
+            "before": convert_to_json_value(self.before),
+            "after": convert_to_json_value(self.after),
         }
 
 
@@ -36,19 +36,19 @@ class Change:
 def render_in_english() -> Iterator[None]:
     """Render texts in English in the block, because the history is stored in English."""
     # With `translation.override` as a decorator, all threads would share one instance.
-    with translation.override(middleware.ENGLISH_CODE):
+    with translation.override(middleware.ENGLISH_LANGUAGE_CODE):
         yield
 
 
 @render_in_english()
-def record(
+def record_action(
     key: str,
     *,
     actor: Any,
     subject: Model,
     place: Model,
     facts: Mapping[str, object] | None = None,
-    changes: Iterable[Change] = (),
+    changes: Iterable[SettingChange] = (),
     called: str = "",
 ) -> AuditEntry:
     """Add a user action to the history, in the database transaction of the action.
@@ -60,24 +60,27 @@ def record(
         name: fact if isinstance(fact, int) else str(fact)
         for name, fact in (facts or {}).items()
     }
-    stored |= {actions.VARIANT_FACT: variant} if variant else {}
+    stored |= {actions.SENTENCE_VARIANT_KEY: variant} if variant else {}
     where = {
-        "subject_type": _model_label(subject),
+        "subject_type": _find_model_label(subject),
         "subject_id": subject.pk,
-        "place_type": _model_label(place),
+        "place_type": _find_model_label(place),
     }
-    where |= {"subject": truncate_text(str(subject), MAX_SUBJECT), "place_id": place.pk}
-    return _create_entry(
-        actor, called or name_of(actor), action, stored, changes, **where
+    where |= {
+        "subject": truncate_text(str(subject), MAX_SUBJECT_LENGTH),
+        "place_id": place.pk,
+    }
+    return _create_audit_entry(
+        actor, called or find_actor_name(actor), action, stored, changes, **where
     )
 
 
-def _create_entry(
+def _create_audit_entry(
     actor: Any,
     called: str,
     action: str,
     facts: dict[str, Any],
-    changes: Iterable[Change],
+    changes: Iterable[SettingChange],
     **where: Any,
 ) -> AuditEntry:
     return AuditEntry.objects.create(
@@ -85,22 +88,22 @@ def _create_entry(
         actor_name=called,
         action=action,
         facts=facts,
-        text=actions.describe_action(action, facts),
+        text=actions.render_action_sentence(action, facts),
         changes=[change.as_json() for change in changes],
         **where,
     )
 
 
-def set_fields(
+def update_row_and_list_changes(
     row: Model, wanted: Mapping[str, Any], prefix: str = "", **beside: Any
-) -> list[Change]:
+) -> list[SettingChange]:
     """Change and save a locked database row, and return the changes for the history.
 
     ``wanted`` contains the new values of the row's fields. If a value changes, the row
     also gets the values in ``beside``, which the history omits.
     """
     changes = [
-        Change(f"{prefix}{name}", before, value)
+        SettingChange(f"{prefix}{name}", before, value)
         for name, value in wanted.items()
         if (before := getattr(row, name)) != value
     ]
@@ -112,14 +115,16 @@ def set_fields(
     return changes
 
 
-def history_of_place(place: Model) -> QuerySet[AuditEntry]:
-    return AuditEntry.objects.filter(place_type=_model_label(place), place_id=place.pk)
+def find_history_of_place(place: Model) -> QuerySet[AuditEntry]:
+    return AuditEntry.objects.filter(
+        place_type=_find_model_label(place), place_id=place.pk
+    )
 
 
-def history_of_subjects(*subjects: Model) -> QuerySet[AuditEntry]:
+def find_history_of_subjects(*subjects: Model) -> QuerySet[AuditEntry]:
     numbers = [subject.pk for subject in subjects]
     return AuditEntry.objects.filter(
-        subject_type=_model_label(subjects[0]), subject_id__in=numbers
+        subject_type=_find_model_label(subjects[0]), subject_id__in=numbers
     )
 
 
@@ -134,34 +139,35 @@ def replace_name_in_entry(
         }
 
 
-def name_of(actor: Any) -> str:
+def find_actor_name(actor: Any) -> str:
     return truncate_text(
-        str(actor) if actor is not None else actions.OPERATOR_ACTOR_NAME, MAX_NAME
+        str(actor) if actor is not None else actions.OPERATOR_ACTOR_NAME,
+        MAX_ACTOR_NAME_LENGTH,
     )
 
 
-def as_json(value: Any) -> Any:
+def convert_to_json_value(value: Any) -> Any:
     if isinstance(value, dt.datetime):
         return value.astimezone(dt.UTC).isoformat().replace("+00:00", "Z")
     return str(value) if isinstance(value, Model) else value
 
 
-def _model_label(thing: Model) -> str:
+def _find_model_label(thing: Model) -> str:
     return thing._meta.label_lower  # noqa: SLF001  (it is documented, whatever its name says)
 
 
-DELETED, RESTORED = "deleted", "restored"
+DELETED_ACTION_KEY, RESTORED_ACTION_KEY = "deleted", "restored"
 #: A history entry stores deleted rows as a change with the key DELETED_ROWS_KEY.
 DELETED_ROWS_KEY = "rows"
 
 
-class NotRestored(Exception):
+class RowsNotRestored(Exception):
     """The deleted rows of a history entry cannot be restored, for the reason in the
     message.
     """
 
 
-def delete_and_record(*, row: Model, place: Model, by: Any) -> None:
+def delete_row_and_record(*, row: Model, place: Model, by: Any) -> None:
     """Delete a row and all rows that depend on the row, and store the deleted rows.
 
     Raises ProtectedError if a dependent row is protected.
@@ -183,39 +189,40 @@ def delete_and_record(*, row: Model, place: Model, by: Any) -> None:
             {
                 **part,
                 "fields": {
-                    name: as_json(value) for name, value in part["fields"].items()
+                    name: convert_to_json_value(value)
+                    for name, value in part["fields"].items()
                 },
             }
             for part in serializers.serialize("python", rows)
         ]
         kind = str(row._meta.verbose_name)  # noqa: SLF001  (documented)
-        has_sentence = f"{DELETED}/{kind}" in actions.ACTION_SENTENCES
+        has_sentence = f"{DELETED_ACTION_KEY}/{kind}" in actions.ACTION_SENTENCES
         facts: dict[str, object] = (
             {"name": present} if has_sentence else {"name": present, "kind": kind}
         )
         key, changes = (
-            f"{DELETED}/{kind}" if has_sentence else DELETED,
-            [Change(DELETED_ROWS_KEY, stored, None)],
+            f"{DELETED_ACTION_KEY}/{kind}" if has_sentence else DELETED_ACTION_KEY,
+            [SettingChange(DELETED_ROWS_KEY, stored, None)],
         )
-        record(
+        record_action(
             key, actor=by, subject=present, place=place, facts=facts, changes=changes
         )
         present.delete()
 
 
-def can_restore(entry: AuditEntry) -> bool:
-    later = AuditEntry.objects.filter(action=RESTORED, pk__gt=entry.pk)
+def can_restore_deleted_rows(entry: AuditEntry) -> bool:
+    later = AuditEntry.objects.filter(action=RESTORED_ACTION_KEY, pk__gt=entry.pk)
     same = later.filter(subject_type=entry.subject_type, subject_id=entry.subject_id)
-    return entry.action == DELETED and not same.exists()
+    return entry.action == DELETED_ACTION_KEY and not same.exists()
 
 
-def restore(*, entry: AuditEntry, by: Any) -> None:
+def restore_deleted_rows(*, entry: AuditEntry, by: Any) -> None:
     """Restore the rows that the action of a history entry deleted.
 
-    The function does nothing if the rows were restored already. Raises NotRestored if
+    The function does nothing if the rows were restored already. Raises RowsNotRestored if
     the rows cannot be restored.
     """
-    if not can_restore(entry):
+    if not can_restore_deleted_rows(entry):
         return
     rows = next(
         change["before"]
@@ -226,18 +233,23 @@ def restore(*, entry: AuditEntry, by: Any) -> None:
         with transaction.atomic():
             for row in serializers.deserialize("python", rows, ignorenonexistent=True):
                 if type(row.object)._default_manager.filter(pk=row.object.pk).exists():  # noqa: SLF001
-                    raise NotRestored(
+                    raise RowsNotRestored(
                         _("%(name)s is there already") % {"name": entry.subject}
                     )
                 row.save(force_insert=True)
             names = ("subject_type", "subject_id", "subject", "place_type", "place_id")
             where = {name: getattr(entry, name) for name in names}
-            change = Change(DELETED_ROWS_KEY, None, len(rows))
-            _create_entry(
-                by, name_of(by), RESTORED, {"name": entry.subject}, [change], **where
+            change = SettingChange(DELETED_ROWS_KEY, None, len(rows))
+            _create_audit_entry(
+                by,
+                find_actor_name(by),
+                RESTORED_ACTION_KEY,
+                {"name": entry.subject},
+                [change],
+                **where,
             )
     except DatabaseError as refused:
         message = _(
             "%(name)s cannot be restored: something else has its place or its name"
         )
-        raise NotRestored(message % {"name": entry.subject}) from refused
+        raise RowsNotRestored(message % {"name": entry.subject}) from refused

@@ -23,11 +23,16 @@ from redis.exceptions import RedisError
 from redis.retry import Retry
 
 from citeboard.core.models import Limit
-from citeboard.core.outages import CACHE, REDIS, note_outage, note_recovery
+from citeboard.core.outages import (
+    CACHE_SERVICE,
+    REDIS_SERVICE,
+    log_outage,
+    log_recovery,
+)
 
-#: A Redis command times out after PATIENCE seconds.
-#: After a failure of Redis, the fallback cache is used for PAUSE seconds.
-PATIENCE, PAUSE = 1.0, 5.0
+#: A Redis command times out after REDIS_TIMEOUT_SECONDS seconds.
+#: After a failure of Redis, the fallback cache is used for REDIS_RETRY_SECONDS seconds.
+REDIS_TIMEOUT_SECONDS, REDIS_RETRY_SECONDS = 1.0, 5.0
 
 
 class RedisFallbackCache(BaseCache):
@@ -35,7 +40,9 @@ class RedisFallbackCache(BaseCache):
         super().__init__(params)
         instead = params["OPTIONS"]["instead"]
         # Redis may close idle connections, so the client repeats a failed command once.
-        waits = dict.fromkeys(("socket_timeout", "socket_connect_timeout"), PATIENCE)
+        waits = dict.fromkeys(
+            ("socket_timeout", "socket_connect_timeout"), REDIS_TIMEOUT_SECONDS
+        )
         self._redis = RedisCache(
             location, {**params, "OPTIONS": {**waits, "retry": Retry(NoBackoff(), 1)}}
         )
@@ -43,20 +50,22 @@ class RedisFallbackCache(BaseCache):
             instead.get("LOCATION", ""), {}
         )
         self._unavailable_until = 0.0
-        self._service = REDIS if location == settings.REDIS_URL else CACHE
+        self._service = (
+            REDIS_SERVICE if location == settings.REDIS_URL else CACHE_SERVICE
+        )
 
     def ask(self, method: str, *given: Any, **named: Any) -> Any:
         if time.monotonic() >= self._unavailable_until:
             try:
                 answer = getattr(self._redis, method)(*given, **named)
             except RedisError as reason:
-                self._unavailable_until = time.monotonic() + PAUSE
-                note_outage(
+                self._unavailable_until = time.monotonic() + REDIS_RETRY_SECONDS
+                log_outage(
                     self._service,
                     f"Redis does not answer; going on without it: {reason}",
                 )
             else:
-                note_recovery(self._service)
+                log_recovery(self._service)
                 return answer
         return getattr(self._instead, method)(*given, **named)
 
@@ -109,18 +118,18 @@ MAX_EXPIRED_ROWS_DELETED = 200
 #: Rows that never expire have the expiry time NEVER_EXPIRES_AT.
 NEVER_EXPIRES_AT = 1e12
 
-LIMITS_TABLE = "core_limit"
-INCREASE_SQL = """
+RATE_LIMIT_TABLE = "core_limit"
+INCREMENT_COUNTER_SQL = """
     UPDATE {table} SET value = CAST(CAST(value AS INTEGER) + %s AS TEXT)
     WHERE key = %s AND expires_at > %s RETURNING value
 """
-#: ADD_SQL inserts a cache row or replaces an expired row, and returns a written row.
-ADD_SQL = """
+#: INSERT_UNLESS_UNEXPIRED_SQL inserts a cache row or replaces an expired row, and returns a written row.
+INSERT_UNLESS_UNEXPIRED_SQL = """
     INSERT INTO {table} (key, value, expires_at) VALUES (%s, %s, %s)
     ON CONFLICT (key) DO UPDATE SET value = excluded.value, expires_at = excluded.expires_at
     WHERE {table}.expires_at <= %s RETURNING key
 """
-REMOVE_EXPIRED_SQL = """
+DELETE_EXPIRED_ROWS_SQL = """
     DELETE FROM {table} WHERE key IN (
         SELECT key FROM {table} WHERE expires_at <= %s LIMIT %s {lock}
     ) RETURNING key
@@ -152,7 +161,9 @@ class RateLimitCache(BaseCache):
         version: int | None = None,
     ) -> None:
         row = Limit(
-            self._build_key(key, version), json.dumps(value), self._expires_at(timeout)
+            self._build_key(key, version),
+            json.dumps(value),
+            self._compute_expiry_time(timeout),
         )
         Limit.objects.bulk_create(
             [row],
@@ -171,10 +182,10 @@ class RateLimitCache(BaseCache):
         values = [
             self._build_key(key, version),
             json.dumps(value),
-            self._expires_at(timeout),
+            self._compute_expiry_time(timeout),
             time.time(),
         ]
-        is_new = self._fetch_row(ADD_SQL, values) is not None
+        is_new = self._fetch_row(INSERT_UNLESS_UNEXPIRED_SQL, values) is not None
         if is_new:
             # PostgreSQL skips expired rows that another process is deleting.
             lock = (
@@ -183,14 +194,14 @@ class RateLimitCache(BaseCache):
                 else ""
             )
             self._fetch_row(
-                REMOVE_EXPIRED_SQL.replace("{lock}", lock),
+                DELETE_EXPIRED_ROWS_SQL.replace("{lock}", lock),
                 [time.time(), MAX_EXPIRED_ROWS_DELETED],
             )
         return is_new
 
     def incr(self, key: str, delta: int = 1, version: int | None = None) -> int:
         row = self._fetch_row(
-            INCREASE_SQL, [delta, self._build_key(key, version), time.time()]
+            INCREMENT_COUNTER_SQL, [delta, self._build_key(key, version), time.time()]
         )
         if row is None:
             raise ValueError(f"There is no number under {key}.")
@@ -205,13 +216,14 @@ class RateLimitCache(BaseCache):
     def _build_key(self, key: str, version: int | None) -> str:
         return str(self.make_and_validate_key(key, version=version))
 
-    def _expires_at(self, timeout: float | None) -> float:
+    def _compute_expiry_time(self, timeout: float | None) -> float:
         seconds = self.get_backend_timeout(timeout)
         return NEVER_EXPIRES_AT if seconds is None else seconds
 
     def _fetch_row(self, statement: str, values: list[Any]) -> Any:
         with connection.cursor() as cursor:
             cursor.execute(
-                statement.format(table=connection.ops.quote_name(LIMITS_TABLE)), values
+                statement.format(table=connection.ops.quote_name(RATE_LIMIT_TABLE)),
+                values,
             )
             return cursor.fetchone()

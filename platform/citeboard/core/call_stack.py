@@ -7,9 +7,9 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-#: The first call frame has FIRST_FRAME_ENTRIES 8-byte stack entries, half of CPython's 1 MB chunk.
+#: The first call frame has FIRST_FRAME_STACK_ENTRIES 8-byte stack entries, half of CPython's 1 MB chunk.
 #: Nested calls use the rest of the 1 MB chunk that CPython allocates for the stack.
-FIRST_FRAME_ENTRIES = 1 << 16
+FIRST_FRAME_STACK_ENTRIES = 1 << 16
 
 
 def preallocate_call_stack(function: Callable[..., Result]) -> Callable[..., Result]:
@@ -26,6 +26,6 @@ def preallocate_call_stack(function: Callable[..., Result]) -> Callable[..., Res
         return function(*args, **kwargs)
 
     call_with_large_frame.__code__ = call_with_large_frame.__code__.replace(
-        co_stacksize=FIRST_FRAME_ENTRIES
+        co_stacksize=FIRST_FRAME_STACK_ENTRIES
     )
     return call_with_large_frame

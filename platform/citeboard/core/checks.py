@@ -19,11 +19,13 @@ _TEST_VARIABLE_SUFFIXES = (
 #: Environment variables with the prefix JUDGE_KEY_PREFIX contain API keys of LLM judges.
 #: The file of judges, not the settings, names the variables that contain API keys.
 JUDGE_KEY_PREFIX = "CITEBOARD_JUDGE_KEY_"
-TEST_VARIABLES = tuple(f"CITEBOARD_{name}" for name in _TEST_VARIABLE_SUFFIXES.split())
+TEST_ENVIRONMENT_VARIABLES = tuple(
+    f"CITEBOARD_{name}" for name in _TEST_VARIABLE_SUFFIXES.split()
+)
 
 
 @register("environment")
-def plain_http_stays_at_home(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_plain_http_is_loopback(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Report plain HTTP except at a loopback address, as cookies would be unencrypted."""
     if settings.INSECURE_HTTP and not is_loopback(
         urlsplit(settings.BASE_URL).hostname or ""
@@ -39,14 +41,16 @@ def plain_http_stays_at_home(app_configs: Any, **kwargs: Any) -> list[CheckMessa
 
 
 @register("environment")
-def every_name_is_known(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    return warn_about_unknown_names(os.environ, list(settings.ENVIRONMENT.declared))
+def check_environment_variable_names(
+    app_configs: Any, **kwargs: Any
+) -> list[CheckMessage]:
+    return warn_about_unknown_variables(os.environ, list(settings.ENVIRONMENT.declared))
 
 
-VARIABLE_PREFIX = "CITEBOARD_"
+SETTING_VARIABLE_PREFIX = "CITEBOARD_"
 
 
-def warn_about_unknown_names(
+def warn_about_unknown_variables(
     names: Iterable[str], declared: list[str]
 ) -> list[CheckMessage]:
     """Warn about variables that begin with `CITEBOARD_` but are not settings.
@@ -54,15 +58,15 @@ def warn_about_unknown_names(
     The warning about an unknown variable suggests a setting with a similar name.
     """
     warnings: list[CheckMessage] = []
-    own_parts = {name.removeprefix(VARIABLE_PREFIX): name for name in declared}
+    own_parts = {name.removeprefix(SETTING_VARIABLE_PREFIX): name for name in declared}
     for name in sorted(names):
         if (
-            name.startswith(VARIABLE_PREFIX)
+            name.startswith(SETTING_VARIABLE_PREFIX)
             and not name.startswith(JUDGE_KEY_PREFIX)
-            and name not in {*declared, *TEST_VARIABLES}
+            and name not in {*declared, *TEST_ENVIRONMENT_VARIABLES}
         ):
             alike = get_close_matches(
-                name.removeprefix(VARIABLE_PREFIX), own_parts, n=1
+                name.removeprefix(SETTING_VARIABLE_PREFIX), own_parts, n=1
             )
             close = [own_parts[part] for part in alike]
             hint = (
@@ -77,9 +81,7 @@ def warn_about_unknown_names(
 
 
 @register("environment")
-def queues_are_spelt_as_known_ones(
-    app_configs: Any, **kwargs: Any
-) -> list[CheckMessage]:
+def check_queue_name_spelling(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Warn about queue names that resemble a common queue's name.
 
     Other names of queues are valid, because tasks may name any queue.
@@ -91,16 +93,18 @@ def queues_are_spelt_as_known_ones(
             id="citeboard.W003",
         )
         for queue in settings.QUEUES
-        if queue not in COMMON_QUEUES
-        and (close := get_close_matches(queue, COMMON_QUEUES, n=1))
+        if queue not in COMMON_QUEUE_NAMES
+        and (close := get_close_matches(queue, COMMON_QUEUE_NAMES, n=1))
     ]
 
 
-COMMON_QUEUES = ("light", "models", "gpu", "judges")
+COMMON_QUEUE_NAMES = ("light", "models", "gpu", "judges")
 
 
 @register("environment")
-def traces_have_their_package(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+def check_tracing_package_installed(
+    app_configs: Any, **kwargs: Any
+) -> list[CheckMessage]:
     if settings.TRACES_TO and find_spec("opentelemetry") is None:
         return [
             Caution(
@@ -113,7 +117,7 @@ def traces_have_their_package(app_configs: Any, **kwargs: Any) -> list[CheckMess
 
 
 @register("environment")
-def a_sweep_comes_before_a_lease_ends(
+def check_sweep_interval_below_lease(
     app_configs: Any, **kwargs: Any
 ) -> list[CheckMessage]:
     if settings.SWEEP_SECONDS > settings.LEASE_SECONDS:

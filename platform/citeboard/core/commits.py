@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 from django.db import DatabaseError, transaction
 
-from citeboard.core.outages import note_database_error, outage_of
+from citeboard.core.outages import find_outage, log_database_error
 
 log = logging.getLogger(__name__)
 
 
-def after_commit(action: Callable[..., object], *given: object) -> None:
+def call_after_commit(action: Callable[..., object], *given: object) -> None:
     """Call the function after the current transaction is committed, and log a failure.
 
     The log contains no traceback of a database outage.
@@ -27,8 +27,8 @@ def after_commit(action: Callable[..., object], *given: object) -> None:
             action(*given)
         except Exception as reason:
             name = getattr(action, "__qualname__", "an action")
-            if isinstance(reason, DatabaseError) and outage_of(reason) is not None:
-                note_database_error(reason, f"{name} is left out after a commit")
+            if isinstance(reason, DatabaseError) and find_outage(reason) is not None:
+                log_database_error(reason, f"{name} is left out after a commit")
             else:
                 log.exception("%s failed after a commit", name)
 

@@ -13,18 +13,18 @@ from django.utils.translation import gettext as _, gettext_lazy
 from citeboard.core.confined import UPLOAD_FILE_NAME, probe, rights, turns
 from citeboard.core.confined.limits import ResourceLimits
 from citeboard.core.confined.pool import (
-    FinishedWork,
+    FinishedSandboxedCall,
     ForkServerSetup,
-    LimitExceeded,
-    ProgramFailed,
-    SandboxedWork,
+    ResourceLimitExceeded,
+    SandboxedFunctionCall,
+    SandboxedProgramFailed,
     SandboxPool,
 )
 from citeboard.core.connections import return_connections_to_pool
 
-#: Sandboxed processes may read the folders in CODE_FOLDERS, which contain the site's code.
+#: Sandboxed processes may read the folders in SANDBOX_READABLE_CODE_FOLDERS, which contain the site's code.
 #: The fork server imports the modules in PRELOADED_MODULES when it starts.
-CODE_FOLDERS = tuple(
+SANDBOX_READABLE_CODE_FOLDERS = tuple(
     settings.BASE_DIR / name for name in ("platform", "tasks", "scoring")
 )
 PRELOADED_MODULES = (
@@ -41,12 +41,12 @@ PRELOADED_MODULES = (
     "scoring.offline.trivial",
     "citeboard.core.confined.probe",
 )
-PROBE_PROGRAM = "citeboard.core.confined.probe:attempt"
-#: If the kernel lacks a feature, clients may send a file again after UNDECIDED_RETRY_SECONDS seconds.
-UNDECIDED_RETRY_SECONDS = 300
-#: Reading an organiser's file may take ORGANISER_TIME_FACTOR times as long as a run.
-ORGANISER_TIME_FACTOR = 6
-_FAILURE_MESSAGE = gettext_lazy(
+PROBE_PROGRAM = "citeboard.core.confined.probe:test_protections"
+#: If the kernel lacks a feature, clients may send a file again after FAILED_PROBE_RETRY_SECONDS seconds.
+FAILED_PROBE_RETRY_SECONDS = 300
+#: Reading an organiser's file may take ORGANISER_TIME_LIMIT_FACTOR times as long as a run.
+ORGANISER_TIME_LIMIT_FACTOR = 6
+_UPLOAD_READING_FAILED_MESSAGE = gettext_lazy(
     "the site could not read the file because of an error of its own, which is in its "
     "log; the file may be fine"
 )
@@ -60,8 +60,8 @@ class UploadUnreadable(Exception):
     """
 
 
-def means() -> tuple[str, ...]:
-    return () if settings.CONFINEMENT == "limits" else rights.MEANS
+def find_allowed_mechanisms() -> tuple[str, ...]:
+    return () if settings.CONFINEMENT == "limits" else rights.CONFINEMENT_MECHANISMS
 
 
 @cache
@@ -72,7 +72,7 @@ def find_unprotected_resources() -> tuple[str, ...]:
     return tuple(probe.find_reachable_resources())
 
 
-def reason_for_refusing_uploads() -> str:
+def find_reason_for_refusing_uploads() -> str:
     """Return the reason why the site reads no uploads, or an empty text.
 
     The site reads no uploads if the kernel lacks required features, until the operator
@@ -88,15 +88,15 @@ def reason_for_refusing_uploads() -> str:
 
 def is_fully_confined() -> bool:
     """Return True if sandboxed programs can reach none of the tested resources."""
-    return bool(means()) and not find_unprotected_resources()
+    return bool(find_allowed_mechanisms()) and not find_unprotected_resources()
 
 
-def pool() -> SandboxPool:
+def get_sandbox_pool() -> SandboxPool:
     return _create_pool(
         settings.CHECKS,
         settings.DATA_DIR / "checks",
         settings.CHECK_HOUR_SECONDS,
-        means(),
+        find_allowed_mechanisms(),
     )
 
 
@@ -106,7 +106,10 @@ def _create_pool(
 ) -> SandboxPool:
     path = [settings.BASE_DIR / "platform", settings.BASE_DIR]
     setup = ForkServerSetup(
-        path=path, readable=CODE_FOLDERS, preload=PRELOADED_MODULES, means=means
+        path=path,
+        readable=SANDBOX_READABLE_CODE_FOLDERS,
+        preload=PRELOADED_MODULES,
+        means=means,
     )
     pool = SandboxPool(
         size=size, work_folder=folder, setup=setup, hourly_seconds=hourly_seconds
@@ -115,8 +118,8 @@ def _create_pool(
     return pool
 
 
-def limits_for_runs() -> ResourceLimits:
-    return _limits_per_process(
+def build_run_reading_limits() -> ResourceLimits:
+    return _build_process_limits(
         settings.CHECK_SECONDS,
         settings.CHECK_MEMORY_MB,
         file_mb=16,
@@ -125,13 +128,15 @@ def limits_for_runs() -> ResourceLimits:
     )
 
 
-def limits_for_organisers() -> ResourceLimits:
-    seconds = ORGANISER_TIME_FACTOR * settings.CHECK_SECONDS
+def build_organiser_upload_limits() -> ResourceLimits:
+    seconds = ORGANISER_TIME_LIMIT_FACTOR * settings.CHECK_SECONDS
     bounds = {"file_mb": 1024, "total_mb": 4096, "total_files": 50_000}
-    return _limits_per_process(seconds, settings.SCORING_MEMORY_MB, **bounds)
+    return _build_process_limits(seconds, settings.SCORING_MEMORY_MB, **bounds)
 
 
-def _limits_per_process(seconds: int, memory_mb: int, **bounds: int) -> ResourceLimits:
+def _build_process_limits(
+    seconds: int, memory_mb: int, **bounds: int
+) -> ResourceLimits:
     # The limit of wall-clock time includes the wait for processors on a busy machine.
     times = {"cpu_seconds": seconds, "wall_seconds": 3 * seconds}
     return ResourceLimits(
@@ -149,7 +154,7 @@ def read_upload(
     limits: ResourceLimits | None = None,
     files: Mapping[str, Path | bytes] | None = None,
     shared: Path | None = None,
-) -> Iterator[FinishedWork]:
+) -> Iterator[FinishedSandboxedCall]:
     """Run a program on an uploaded file in a sandboxed process, and yield the result.
 
     The function also yields the working folder, which exists until the end of the
@@ -157,29 +162,29 @@ def read_upload(
 
     ``owner`` is the account of the sender, a Sender object for runs, or None for the
     site's own files. By default, the limits for files of runs apply. Raises
-    UploadUnreadable, or PoolFull, which the site answers with status 503.
+    UploadUnreadable, or SandboxPoolFull, which the site answers with status 503.
     """
     inputs: dict[str, Path | bytes] = {UPLOAD_FILE_NAME: path, **(files or {})}
     facts: dict[str, Any] = {
-        "limits": limits or limits_for_runs(),
+        "limits": limits or build_run_reading_limits(),
         "is_ours": "runs_measures" not in arguments,
     }
-    work = SandboxedWork(
+    work = SandboxedFunctionCall(
         program=program, arguments=arguments, files=inputs, shared=shared, **facts
     )
-    if program != PROBE_PROGRAM and (reason := reason_for_refusing_uploads()):
-        raise turns.PoolFull(reason, retry_after=UNDECIDED_RETRY_SECONDS)
+    if program != PROBE_PROGRAM and (reason := find_reason_for_refusing_uploads()):
+        raise turns.SandboxPoolFull(reason, retry_after=FAILED_PROBE_RETRY_SECONDS)
     sender = owner if isinstance(owner, turns.UploadSender) else None
     if owner is not None and sender is None:
         sender = turns.UploadSender(account=str(getattr(owner, "pk", owner)))
     return_connections_to_pool()
     try:
-        with pool().done(work, sender=sender) as done:
+        with get_sandbox_pool().done(work, sender=sender) as done:
             yield done
-    except LimitExceeded as reason:
+    except ResourceLimitExceeded as reason:
         raise UploadUnreadable(
             _("the file could not be read within the limits of the site: %(reason)s")
             % {"reason": reason}
         ) from reason
-    except ProgramFailed as reason:
-        raise UploadUnreadable(str(_FAILURE_MESSAGE)) from reason
+    except SandboxedProgramFailed as reason:
+        raise UploadUnreadable(str(_UPLOAD_READING_FAILED_MESSAGE)) from reason

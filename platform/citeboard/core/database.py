@@ -21,24 +21,24 @@ from django.utils import timezone
 from citeboard.core.instants import format_utc_minute
 from citeboard.core.models import SchemaEpoch
 
-_CLOCK_SQL = {
+_CLOCK_SQL_BY_VENDOR = {
     "sqlite": "SELECT (julianday('now') - 2440587.5) * 86400",
     "postgresql": "SELECT extract(epoch FROM clock_timestamp())",
 }
 
 
-def database_time_after(seconds: float = 0) -> CombinedExpression:
+def database_time_expression(seconds: float = 0) -> CombinedExpression:
     """Return an expression for the database's current time plus ``seconds``."""
     return Now() + dt.timedelta(seconds=seconds)
 
 
-def database_now() -> dt.datetime:
+def fetch_database_time() -> dt.datetime:
     with connection.cursor() as cursor:
-        cursor.execute(_CLOCK_SQL[connection.vendor])
+        cursor.execute(_CLOCK_SQL_BY_VENDOR[connection.vendor])
         return dt.datetime.fromtimestamp(float(cursor.fetchone()[0]), dt.UTC)
 
 
-def update_statistics(table: str) -> None:
+def update_planner_statistics(table: str) -> None:
     """Update the statistics by which PostgreSQL plans queries of a table.
 
     Autovacuum updates the statistics up to a minute after a large change, or never if
@@ -54,24 +54,26 @@ MAX_CLOCK_SKEW_SECONDS = 2.0  # seconds; each machine checks deadlines by its ow
 
 def measure_clock_skew() -> float:
     before = timezone.now().timestamp()
-    database_time = database_now().timestamp()
+    database_time = fetch_database_time().timestamp()
     return max(before - database_time, database_time - timezone.now().timestamp(), 0.0)
 
 
 #: The site's advisory lock in PostgreSQL has a number that no other program uses.
 MIGRATION_LOCK_KEY = 0x63697465
-WAITING_MESSAGE = "Another process migrates the database; waiting for it to end."
+MIGRATION_LOCK_WAIT_MESSAGE = (
+    "Another process migrates the database; waiting for it to end."
+)
 
 
 @contextmanager
-def migration_lock(
+def hold_migration_lock(
     connection: BaseDatabaseWrapper, say: Callable[[str], object]
 ) -> Iterator[None]:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_try_advisory_lock(%s)", [MIGRATION_LOCK_KEY])
             if not cursor.fetchone()[0]:
-                say(WAITING_MESSAGE)
+                say(MIGRATION_LOCK_WAIT_MESSAGE)
                 cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK_KEY])
         try:
             yield
@@ -84,7 +86,7 @@ def migration_lock(
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say(WAITING_MESSAGE)
+            say(MIGRATION_LOCK_WAIT_MESSAGE)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
@@ -110,25 +112,25 @@ class SchemaState:
     unknown: list[str]
 
 
-def schema_state() -> SchemaState:
+def read_schema_state() -> SchemaState:
     executor = MigrationExecutor(connection)
     plan = executor.migration_plan(executor.loader.graph.leaf_nodes())
     applied = sorted(".".join(key) for key in executor.loader.applied_migrations)
     return SchemaState(
         applied=applied,
         missing=[f"{migration.app_label}.{migration.name}" for migration, _ in plan],
-        unknown=unknown_migrations(applied, executor),
+        unknown=find_unknown_migrations(applied, executor),
     )
 
 
-def unknown_migrations(
+def find_unknown_migrations(
     names: list[str], executor: MigrationExecutor | None = None
 ) -> list[str]:
     there = (executor or MigrationExecutor(None)).loader.disk_migrations
     return [name for name in names if tuple(name.split(".", 1)) not in there]
 
 
-def refuse_unusable_schema() -> None:
+def raise_if_schema_unusable() -> None:
     tables = connection.introspection.table_names()
     if "tasks_season" in tables and "scoring_breakdownclasses" not in tables:
         raise UnusableSchema(
@@ -152,7 +154,7 @@ def raise_epoch(number: int) -> migrations.RunPython:
     migration that removes a table or column begins with this operation.
     """
 
-    def forwards(apps: Any, schema_editor: Any) -> None:
+    def insert_schema_epoch(apps: Any, schema_editor: Any) -> None:
         apps.get_model("core", "SchemaEpoch").objects.get_or_create(number=number)
 
-    return migrations.RunPython(forwards, migrations.RunPython.noop)
+    return migrations.RunPython(insert_schema_epoch, migrations.RunPython.noop)

@@ -14,14 +14,14 @@ from django.core.management.utils import get_random_secret_key
 #: A Markdown file that a setting names has at most MAX_MARKDOWN_BYTES bytes.
 MAX_MARKDOWN_BYTES = 100_000
 
-TRUE_WORDS = ("1", "true", "yes", "on")
-FALSE_WORDS = ("0", "false", "no", "off")
+TRUE_SPELLINGS = ("1", "true", "yes", "on")
+FALSE_SPELLINGS = ("0", "false", "no", "off")
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Setting:
+class DocumentedVariable:
     name: str
     kind: str
     default: str
@@ -31,23 +31,23 @@ class Setting:
 class EnvironmentReader:
     def __init__(self, values: Mapping[str, str]) -> None:
         self.values = values
-        self.declared: dict[str, Setting] = {}
+        self.declared: dict[str, DocumentedVariable] = {}
 
     def text(self, name: str, default: str, about: str, *, shown: str = "") -> str:
         """Read an environment variable as text.
 
         ``shown`` describes the default value in the documentation of the settings.
         """
-        self._declare(name, "text", shown or default or "none", about)
-        return self._raw_value(name) or default
+        self._document_variable(name, "text", shown or default or "none", about)
+        return self._read_raw_value(name) or default
 
-    def boolean(self, name: str, default: bool, about: str) -> bool:
-        self._declare(name, "yes or no", "yes" if default else "no", about)
+    def read_boolean(self, name: str, default: bool, about: str) -> bool:
+        self._document_variable(name, "yes or no", "yes" if default else "no", about)
         return self._convert_value(
             name,
             default,
             _parse_boolean,
-            f"one of {', '.join(TRUE_WORDS + FALSE_WORDS)}",
+            f"one of {', '.join(TRUE_SPELLINGS + FALSE_SPELLINGS)}",
         )
 
     def choice(
@@ -59,7 +59,7 @@ class EnvironmentReader:
         *,
         shown: str = "",
     ) -> str:
-        self._declare(name, " or ".join(choices), shown or default, about)
+        self._document_variable(name, " or ".join(choices), shown or default, about)
 
         def parse_choice(text: str) -> str:
             return choices[[c.lower() for c in choices].index(text.lower())]
@@ -68,7 +68,7 @@ class EnvironmentReader:
             name, default, parse_choice, f"one of {', '.join(choices)}"
         )
 
-    def integer(
+    def read_integer(
         self,
         name: str,
         default: int,
@@ -79,7 +79,7 @@ class EnvironmentReader:
         unit: str = "",
     ) -> int:
         kind = f"whole number of {unit}" if unit else "whole number"
-        self._declare(name, kind, str(default), about)
+        self._document_variable(name, kind, str(default), about)
         bounds = f"from {low} to {high}" if high is not None else f"of at least {low}"
 
         def parse_bounded_integer(text: str) -> int:
@@ -92,8 +92,8 @@ class EnvironmentReader:
             name, default, parse_bounded_integer, f"a {kind} {bounds}"
         )
 
-    def proxies(self, name: str, about: str) -> int:
-        self._declare(name, "yes, no or a number", "no", about)
+    def read_proxy_count(self, name: str, about: str) -> int:
+        self._document_variable(name, "yes, no or a number", "no", about)
 
         def parse_proxy_count(text: str) -> int:
             return (
@@ -107,10 +107,10 @@ class EnvironmentReader:
         )
 
     def seconds(self, name: str, default: int, about: str, *, low: int = 1) -> int:
-        return self.integer(name, default, about, low=low, unit="seconds")
+        return self.read_integer(name, default, about, low=low, unit="seconds")
 
     def folder(self, name: str, default: Path, about: str, *, shown: str) -> Path:
-        self._declare(name, "absolute path", shown, about)
+        self._document_variable(name, "absolute path", shown, about)
 
         def parse_absolute_path(text: str) -> Path:
             path = Path(text).expanduser()
@@ -122,10 +122,10 @@ class EnvironmentReader:
             name, default, parse_absolute_path, "an absolute path"
         )
 
-    def markdown(self, name: str, about: str) -> str:
-        self._declare(name, "absolute path", "none", about)
+    def read_markdown_file(self, name: str, about: str) -> str:
+        self._document_variable(name, "absolute path", "none", about)
 
-        def content(text: str) -> str:
+        def load_markdown_file(text: str) -> str:
             path = Path(text).expanduser()
             try:
                 content = path.read_bytes() if path.is_absolute() else b""
@@ -139,25 +139,27 @@ class EnvironmentReader:
         return self._convert_value(
             name,
             "",
-            content,
+            load_markdown_file,
             "the absolute path of a file in UTF-8 that is not empty and has at most 100 kB",
         )
 
     def names(
         self, name: str, default: Sequence[str], about: str, *, shown: str = "none"
     ) -> list[str]:
-        self._declare(name, "names, separated by commas", shown, about)
-        raw = self._raw_value(name)
+        self._document_variable(name, "names, separated by commas", shown, about)
+        raw = self._read_raw_value(name)
         return (
             list(default)
             if raw is None
             else [word.strip() for word in raw.split(",") if word.strip()]
         )
 
-    def web_address(self, name: str, default: str, about: str, *, shown: str) -> str:
-        self._declare(name, "address", shown, about)
+    def read_web_address(
+        self, name: str, default: str, about: str, *, shown: str
+    ) -> str:
+        self._document_variable(name, "address", shown, about)
 
-        def address(text: str) -> str:
+        def parse_web_address(text: str) -> str:
             parts = urlsplit(text)
             if (
                 parts.scheme not in ("http", "https")
@@ -170,11 +172,16 @@ class EnvironmentReader:
             return text.rstrip("/")
 
         return self._convert_value(
-            name, default, address, "an address such as https://board.example.org"
+            name,
+            default,
+            parse_web_address,
+            "an address such as https://board.example.org",
         )
 
-    def hexadecimal(self, name: str, digits: int, about: str, *, shown: str) -> str:
-        self._declare(name, f"{digits} hexadecimal digits", shown, about)
+    def read_hexadecimal(
+        self, name: str, digits: int, about: str, *, shown: str
+    ) -> str:
+        self._document_variable(name, f"{digits} hexadecimal digits", shown, about)
 
         def parse_hexadecimal(text: str) -> str:
             if len(bytes.fromhex(text)) * 2 != digits or len(text) != digits:
@@ -185,10 +192,10 @@ class EnvironmentReader:
             name, "", parse_hexadecimal, f"{digits} hexadecimal digits", secret=True
         )
 
-    def redis_address(self, name: str, about: str) -> str:
-        self._declare(name, "address", "none", about)
+    def read_redis_address(self, name: str, about: str) -> str:
+        self._document_variable(name, "address", "none", about)
 
-        def address(text: str) -> str:
+        def parse_redis_address(text: str) -> str:
             if urlsplit(text).scheme not in ("redis", "rediss", "unix"):
                 raise ValueError
             return text
@@ -196,31 +203,35 @@ class EnvironmentReader:
         return self._convert_value(
             name,
             "",
-            address,
+            parse_redis_address,
             "an address such as redis://127.0.0.1:6379/0",
             secret=True,
         )
 
-    def bucket(self, name: str, about: str, *, shown: str) -> "BucketAddress | None":
-        self._declare(name, "address", shown, about)
+    def read_bucket_address(
+        self, name: str, about: str, *, shown: str
+    ) -> "BucketAddress | None":
+        self._document_variable(name, "address", shown, about)
         expected = "the address of a bucket such as s3://name?endpoint=https://s3.example.org, without credentials"  # noqa: E501
         return self._convert_value(name, None, parse_bucket_url, expected, secret=True)
 
     def database(self, name: str, default: str, about: str, *, shown: str) -> DBConfig:
-        self._declare(name, "address", shown, about)
+        self._document_variable(name, "address", shown, about)
         expected = "a SQLite or PostgreSQL address such as postgres://user:password@host:5432/name"
         return self._convert_value(
             name, parse(default), _parse_database_url, expected, secret=True
         )
 
-    def _declare(self, name: str, kind: str, default: str, about: str) -> None:
+    def _document_variable(
+        self, name: str, kind: str, default: str, about: str
+    ) -> None:
         if name in self.declared:
             raise ValueError(f"{name} is declared twice")
-        self.declared[name] = Setting(
+        self.declared[name] = DocumentedVariable(
             name=name, kind=kind, default=default, about=about
         )
 
-    def _raw_value(self, name: str) -> str | None:
+    def _read_raw_value(self, name: str) -> str | None:
         return self.values.get(name, "").strip() or None
 
     def _convert_value(
@@ -232,7 +243,7 @@ class EnvironmentReader:
         *,
         secret: bool = False,
     ) -> T:
-        raw = self._raw_value(name)
+        raw = self._read_raw_value(name)
         if raw is None:
             return default
         try:
@@ -245,9 +256,9 @@ class EnvironmentReader:
 
 def _parse_boolean(text: str) -> bool:
     word = text.lower()
-    if word not in TRUE_WORDS + FALSE_WORDS:
+    if word not in TRUE_SPELLINGS + FALSE_SPELLINGS:
         raise ValueError
-    return word in TRUE_WORDS
+    return word in TRUE_SPELLINGS
 
 
 def _parse_database_url(text: str) -> DBConfig:
@@ -262,10 +273,10 @@ def _parse_database_url(text: str) -> DBConfig:
     return config
 
 
-MAX_WRITER_WAIT_SECONDS = 20  # seconds that a writer waits for another writer
+SQLITE_WRITER_WAIT_SECONDS = 20  # seconds that a writer waits for another writer
 #: The unit of connect_timeout is a second, and of tcp_user_timeout a millisecond.
 #: With SERVER_TIMEOUTS's timeouts, pages report an unavailable database within five seconds.
-SERVER_TIMEOUTS = {"connect_timeout": 3, "tcp_user_timeout": 4000}
+POSTGRES_CONNECTION_TIMEOUTS = {"connect_timeout": 3, "tcp_user_timeout": 4000}
 #: Opening SQLite's file takes four times as long as rendering a cached board.
 #: Connections to SQLite stay open, and Django checks each connection before reuse.
 PERSISTENT_CONNECTION_SETTINGS = {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
@@ -284,7 +295,7 @@ def configure_for_many_writers(config: DBConfig) -> dict[str, Any]:
     that begins as IMMEDIATE waits for the write lock.
     """
     if config["ENGINE"] != "django.db.backends.sqlite3":
-        options = {**SERVER_TIMEOUTS, **config.get("OPTIONS", {})}
+        options = {**POSTGRES_CONNECTION_TIMEOUTS, **config.get("OPTIONS", {})}
         return {
             **config,
             **PERSISTENT_CONNECTION_SETTINGS,
@@ -294,7 +305,7 @@ def configure_for_many_writers(config: DBConfig) -> dict[str, Any]:
     options = {
         **config.get("OPTIONS", {}),
         "transaction_mode": "IMMEDIATE",
-        "timeout": MAX_WRITER_WAIT_SECONDS,
+        "timeout": SQLITE_WRITER_WAIT_SECONDS,
         "init_command": SQLITE_INIT_COMMAND,
     }
     return {
@@ -305,7 +316,7 @@ def configure_for_many_writers(config: DBConfig) -> dict[str, Any]:
     }
 
 
-def database_settings(address: str) -> dict[str, Any]:
+def build_database_settings(address: str) -> dict[str, Any]:
     """Return Django's settings for a database URL.
 
     Raises ValueError, whose message omits the URL, because URLs may contain passwords.
@@ -395,7 +406,7 @@ def create_data_folder(path: Path) -> Path:
     return path
 
 
-def default_work_folder(data: Path) -> Path:
+def choose_work_folder(data: Path) -> Path:
     digest = hashlib.sha256(str(data).encode()).hexdigest()
     return Path("/var/tmp") / f"citeboard-{os.geteuid()}-{digest[:8]}"  # noqa: S108  (checked when it is used)
 

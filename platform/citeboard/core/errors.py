@@ -38,16 +38,16 @@ from rest_framework.views import (
 )
 
 from citeboard.core import outages, refusals
-from citeboard.core.confined.turns import PoolFull
+from citeboard.core.confined.turns import SandboxPoolFull
 from citeboard.core.query import InvalidParameters
-from citeboard.core.words import as_sentence, one_line
+from citeboard.core.words import format_as_sentence, join_lines
 
 log = logging.getLogger(__name__)
 
 API_PATH_PREFIX = "/api/"
 
 
-class ApiRefusal(exceptions.APIException):
+class ApiErrorResponse(exceptions.APIException):
     #: REST framework copies `wait` to the response header `Retry-After`, in seconds.
     wait: float | None = None
 
@@ -56,19 +56,19 @@ class ApiRefusal(exceptions.APIException):
         self.status_code, self.members = code, members
 
 
-def exception_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    if isinstance(error, refusals.Refused):
+def handle_api_exception(error: Exception, context: dict[str, Any]) -> Response | None:
+    if isinstance(error, refusals.ActionRefused):
         set_rollback()
-        return _as_problem_response(
+        return _convert_to_problem_response(
             Response(error.answer(), status=error.status), context["request"]
         )
-    if isinstance(error, PoolFull):
-        busy = ApiRefusal(
-            as_sentence(error), error.status, retry_after=error.retry_after
+    if isinstance(error, SandboxPoolFull):
+        busy = ApiErrorResponse(
+            format_as_sentence(error), error.status, retry_after=error.retry_after
         )
         busy.wait, error = error.retry_after, busy
     elif isinstance(error, RequestDataTooBig):
-        error = ApiRefusal(str(error), status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)
+        error = ApiErrorResponse(str(error), status.HTTP_413_REQUEST_ENTITY_TOO_LARGE)
     elif isinstance(error, InvalidParameters):
         error = exceptions.ValidationError(
             {name: [words] for name, words in error.errors.items()}
@@ -83,22 +83,22 @@ def exception_handler(error: Exception, context: dict[str, Any]) -> Response | N
     response = rest_exception_handler(error, context)
     if response is None:
         return None
-    response.data = _error_body(error, response.data)
-    return _as_problem_response(response, context["request"])
+    response.data = _build_error_body(error, response.data)
+    return _convert_to_problem_response(response, context["request"])
 
 
 PROBLEM_CONTENT_TYPE = "application/problem+json"
 
 
-def _as_problem_response(response: Response, request: Request) -> Response:
-    if _accepts_problems(request._request):  # noqa: SLF001  # what Django reads
-        response.data = _problem_members(response.data, response.status_code)
+def _convert_to_problem_response(response: Response, request: Request) -> Response:
+    if _accepts_problem_json(request._request):  # noqa: SLF001  # what Django reads
+        response.data = _build_problem_members(response.data, response.status_code)
         response.content_type = PROBLEM_CONTENT_TYPE
     patch_vary_headers(response, ["Accept"])
     return response
 
 
-def _accepts_problems(request: HttpRequest) -> bool:
+def _accepts_problem_json(request: HttpRequest) -> bool:
     return any(
         f"{accepted.main_type}/{accepted.sub_type}" == PROBLEM_CONTENT_TYPE
         and accepted.quality
@@ -106,7 +106,7 @@ def _accepts_problems(request: HttpRequest) -> bool:
     )
 
 
-def _problem_members(members: Mapping[str, Any], code: int) -> dict[str, Any]:
+def _build_problem_members(members: Mapping[str, Any], code: int) -> dict[str, Any]:
     return {
         "type": "about:blank",
         "title": HTTPStatus(code).phrase,
@@ -115,14 +115,17 @@ def _problem_members(members: Mapping[str, Any], code: int) -> dict[str, Any]:
     }
 
 
-def _error_body(error: Exception, data: Any) -> dict[str, Any]:
+def _build_error_body(error: Exception, data: Any) -> dict[str, Any]:
     if isinstance(error, exceptions.ValidationError):
         errors = (
-            {name: _error_messages(row) for name, row in data.items()}
+            {name: _flatten_error_messages(row) for name, row in data.items()}
             if isinstance(data, Mapping)
             else data
         )
-        return {"detail": _with_full_stop(_first_message(data)), "errors": errors}
+        return {
+            "detail": _add_full_stop(_find_first_error_message(data)),
+            "errors": errors,
+        }
     if isinstance(error, Http404 | exceptions.NotFound) or not isinstance(
         data, Mapping
     ):
@@ -133,31 +136,35 @@ def _error_body(error: Exception, data: Any) -> dict[str, Any]:
             "retry_after": math.ceil(getattr(error, "wait", None) or 0),
         }
     return {
-        "detail": _with_full_stop(str(data["detail"])),
+        "detail": _add_full_stop(str(data["detail"])),
         **getattr(error, "members", {}),
     }
 
 
-def _error_messages(errors: Any) -> list[str]:
+def _flatten_error_messages(errors: Any) -> list[str]:
     if isinstance(errors, Mapping):
         return [
             f"{place}: {words}"
             for place, below in errors.items()
-            for words in _error_messages(below)
+            for words in _flatten_error_messages(below)
         ]
     if isinstance(errors, list):
-        return [words for below in errors for words in _error_messages(below)]
+        return [words for below in errors for words in _flatten_error_messages(below)]
     return [str(errors)]
 
 
-def _first_message(errors: Any) -> str:
+def _find_first_error_message(errors: Any) -> str:
     if isinstance(errors, Mapping):
         field, below = next(iter(errors.items()))
-        return f"{field}: {_first_message(below)}"
-    return _first_message(errors[0]) if isinstance(errors, list) else str(errors)
+        return f"{field}: {_find_first_error_message(below)}"
+    return (
+        _find_first_error_message(errors[0])
+        if isinstance(errors, list)
+        else str(errors)
+    )
 
 
-def _with_full_stop(text: str) -> str:
+def _add_full_stop(text: str) -> str:
     return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
@@ -165,14 +172,16 @@ def is_api_request(request: HttpRequest) -> bool:
     return request.path.startswith(API_PATH_PREFIX)
 
 
-def json_error(request: HttpRequest, detail: str, code: int) -> JsonResponse:
+def build_json_error_response(
+    request: HttpRequest, detail: str, code: int
+) -> JsonResponse:
     members: dict[str, Any] = {
         "detail": detail,
         "request_id": getattr(request, "id", "-"),
     }
-    if _accepts_problems(request):
+    if _accepts_problem_json(request):
         return JsonResponse(
-            _problem_members(members, code),
+            _build_problem_members(members, code),
             status=code,
             content_type=PROBLEM_CONTENT_TYPE,
         )
@@ -183,13 +192,13 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Respond to an unexpected exception of a view. The response contains the name of
     the outage, or the request id by which operators find the error in the log.
     """
-    outage = outages.outage_of(sys.exception())
+    outage = outages.find_outage(sys.exception())
     status, detail = 500, "Something went wrong on our side; the error is in our log."
     if outage is not None:
         status, detail = outage.status, outage.sentence(request)
     response: HttpResponse
     if is_api_request(request):
-        response = json_error(request, detail, status)
+        response = build_json_error_response(request, detail, status)
     else:
         context = {
             "request_id": getattr(request, "id", "-"),
@@ -199,11 +208,11 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if outage is not None:
         response["Retry-After"] = str(outage.seconds)
         response["Cache-Control"] = "no-store"
-        message = f"{outage.reason} ({one_line(sys.exception())})"
+        message = f"{outage.reason} ({join_lines(sys.exception())})"
         if outage.is_busy:
             log.info("A request is answered %s: %s", status, message)
         else:
-            outages.note_outage(outages.FAILED_REQUESTS, message)
+            outages.log_outage(outages.FAILED_REQUESTS_OUTAGE_NAME, message)
         # `_has_been_logged` suppresses Django's log message about the response.
         response._has_been_logged = True  # type: ignore[attr-defined]  # noqa: SLF001
     return response
@@ -211,7 +220,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if is_api_request(request):
-        return json_error(
+        return build_json_error_response(
             request, "The request cannot be answered as it was sent.", 400
         )
     if isinstance(exception, InvalidParameters):

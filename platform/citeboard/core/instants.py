@@ -10,8 +10,8 @@ from zoneinfo import ZoneInfo
 from django.utils.translation import gettext as _, pgettext_lazy as in_context
 
 #: Anywhere on Earth (AoE), a day ends when the westernmost time zone ends the day.
-AOE = "AoE"
-_AOE_ZONE = "Etc/GMT+12"
+ANYWHERE_ON_EARTH = "AoE"
+_ANYWHERE_ON_EARTH_ZONE = "Etc/GMT+12"
 _TIME_FORMATS = (
     "%Y-%m-%d %H:%M:%S",
     "%Y-%m-%d %H:%M",
@@ -23,7 +23,7 @@ _STORED_TIME_PATTERN = re.compile(r"\b\d{4}-\d\d-\d\d \d\d:\d\d\b")
 _TIME_AND_ZONE_PATTERN = re.compile(
     r"(?P<clock>.*?)\s*(?P<zone>Z|[A-Za-z][A-Za-z_]+(?:/[A-Za-z0-9_+-]+)*)?", re.DOTALL
 )
-MONTHS = (
+MONTH_ABBREVIATIONS = (
     in_context("month", "Jan"),
     in_context("month", "Feb"),
     in_context("month", "Mar"),
@@ -40,69 +40,78 @@ MONTHS = (
 MAX_TIME_LENGTH = 80
 #: A phase that closes in 2099 or later has no end, and pages do not show the time.
 _ENDLESS_YEAR = "2099"
-#: The history adds the suffix ENDLESS_FACT_SUFFIX to facts about a phase without an end.
-ENDLESS_FACT_SUFFIX = " without an end"
-ENDLESS_TIME = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
+#: The history adds the suffix ENDLESS_TIME_SUFFIX to facts about a phase without an end.
+ENDLESS_TIME_SUFFIX = " without an end"
+ENDLESS_PHASE_END = dt.datetime(2099, 12, 31, 23, 59, 59, tzinfo=dt.UTC)
 
 
 class InvalidTimeText(ValueError):
     pass
 
 
-def parse_zone(name: str) -> ZoneInfo:
+def parse_time_zone(name: str) -> ZoneInfo:
     try:
-        return ZoneInfo(_AOE_ZONE if name.lower() == AOE.lower() else name)
+        return ZoneInfo(
+            _ANYWHERE_ON_EARTH_ZONE
+            if name.lower() == ANYWHERE_ON_EARTH.lower()
+            else name
+        )
     except (KeyError, ValueError, OSError) as unknown:
         message = _("“%(name)s” is not a time zone such as Europe/Rome, UTC or AoE")
         raise ValueError(message % {"name": name}) from unknown
 
 
-def zone_name(name: str) -> str:
-    return AOE if name in (AOE, _AOE_ZONE) or name.lower() == AOE.lower() else name
+def format_zone_name(name: str) -> str:
+    return (
+        ANYWHERE_ON_EARTH
+        if name in (ANYWHERE_ON_EARTH, _ANYWHERE_ON_EARTH_ZONE)
+        or name.lower() == ANYWHERE_ON_EARTH.lower()
+        else name
+    )
 
 
-def read_instant(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
+def parse_time(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
     """Parse a time and return it in UTC. Raises InvalidTimeText if the text is not a time.
 
     ``zone`` is the time zone of a text that names neither a zone nor an offset.
 
-    >>> str(read_instant("2026-05-01 23:59 AoE", ZoneInfo("UTC")))
+    >>> str(parse_time("2026-05-01 23:59 AoE", ZoneInfo("UTC")))
     '2026-05-02 11:59:00+00:00'
     """
     if isinstance(text, dt.datetime):
-        return in_utc(text) if text.tzinfo else local_time_to_utc(text, zone)
+        return convert_to_utc(text) if text.tzinfo else local_time_to_utc(text, zone)
     if _means_no_end(text):
-        raise InvalidTimeText(_no_instant_message(text))
+        raise InvalidTimeText(_invalid_time_message(text))
     written = _TIME_AND_ZONE_PATTERN.fullmatch(text.strip()[:MAX_TIME_LENGTH])
     assert written, "every text has this form"
     clock, named = written["clock"], written["zone"]
     if named and not clock:
-        raise InvalidTimeText(_no_instant_message(text))
+        raise InvalidTimeText(_invalid_time_message(text))
     if named:
         try:
-            zone = parse_zone("UTC" if named == "Z" else named)
+            zone = parse_time_zone("UTC" if named == "Z" else named)
         except ValueError as unknown:
             raise InvalidTimeText(str(unknown)) from unknown
-    at = _parse_clock(clock)
+    at = _parse_date_and_time(clock)
     if at.tzinfo is None:
         return local_time_to_utc(at, zone)
     if named:
         raise InvalidTimeText(
             _("“%(text)s” names both an offset and a zone") % {"text": text}
         )
-    return in_utc(at)
+    return convert_to_utc(at)
 
 
 def parse_phase_end(text: str | dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    at = ENDLESS_TIME if _means_no_end(text) else read_instant(text, zone)
-    return ENDLESS_TIME if is_no_end("closes", at) else at
+    at = ENDLESS_PHASE_END if _means_no_end(text) else parse_time(text, zone)
+    return ENDLESS_PHASE_END if is_endless_phase_end("closes", at) else at
 
 
 def _means_no_end(text: object) -> bool:
     return str(text).strip().casefold() in ("no end", _("no end").casefold())
 
 
-def is_no_end(key: str, value: object) -> bool:
+def is_endless_phase_end(key: str, value: object) -> bool:
     """Return True if a setting is the end of a phase and the value means that the phase
     never ends. ``value`` has the format of the history, the season file or the API.
     """
@@ -111,14 +120,14 @@ def is_no_end(key: str, value: object) -> bool:
     )
 
 
-def setting_value_for_api(key: str, value: Any) -> Any:
+def convert_setting_for_api(key: str, value: Any) -> Any:
     """Return a setting's value for the API, which is None if the setting is the end of
     a phase that never ends.
     """
-    return None if is_no_end(key, value) else value
+    return None if is_endless_phase_end(key, value) else value
 
 
-def in_utc(at: dt.datetime) -> dt.datetime:
+def convert_to_utc(at: dt.datetime) -> dt.datetime:
     try:
         return at.astimezone(dt.UTC)
     except OverflowError as beyond:
@@ -128,24 +137,30 @@ def in_utc(at: dt.datetime) -> dt.datetime:
 
 
 def local_time_to_utc(at: dt.datetime, zone: ZoneInfo) -> dt.datetime:
-    first, second = (in_utc(at.replace(tzinfo=zone, fold=fold)) for fold in (0, 1))
+    first, second = (
+        convert_to_utc(at.replace(tzinfo=zone, fold=fold)) for fold in (0, 1)
+    )
     if first.astimezone(zone).replace(tzinfo=None) != at:
         message = _("the clocks of %(zone)s skip %(instant)s")
-        raise InvalidTimeText(message % {"zone": zone_name(zone.key), "instant": at})
+        raise InvalidTimeText(
+            message % {"zone": format_zone_name(zone.key), "instant": at}
+        )
     if first != second:
         message = _(
             "%(instant)s comes twice in %(zone)s; write its offset, such as +02:00"
         )
-        raise InvalidTimeText(message % {"instant": at, "zone": zone_name(zone.key)})
+        raise InvalidTimeText(
+            message % {"instant": at, "zone": format_zone_name(zone.key)}
+        )
     return first
 
 
 def format_phase_end(at: dt.datetime, zone: ZoneInfo) -> str:
-    return _("no end") if at >= ENDLESS_TIME else format_parsable_time(at, zone)
+    return _("no end") if at >= ENDLESS_PHASE_END else format_parsable_time(at, zone)
 
 
 def format_parsable_time(at: dt.datetime, zone: ZoneInfo) -> str:
-    """Format a time for a form field or a file, so that `read_instant` can parse the
+    """Format a time for a form field or a file, so that `parse_time` can parse the
     text.
     """
     local = at.astimezone(zone)
@@ -157,7 +172,7 @@ def format_parsable_time(at: dt.datetime, zone: ZoneInfo) -> str:
 
 def format_day(at: dt.datetime) -> str:
     """Format a date in the reader's language, such as `28 Nov 2026`."""
-    parts = {"day": at.day, "month": MONTHS[at.month - 1], "year": at.year}
+    parts = {"day": at.day, "month": MONTH_ABBREVIATIONS[at.month - 1], "year": at.year}
     return _("%(day)d %(month)s %(year)d") % parts
 
 
@@ -166,7 +181,7 @@ def format_day_and_time(at: dt.datetime, zone: dt.tzinfo = dt.UTC) -> str:
     local = at.astimezone(zone)
     parts = {
         "day": local.day,
-        "month": MONTHS[local.month - 1],
+        "month": MONTH_ABBREVIATIONS[local.month - 1],
         "year": local.year,
         "time": f"{local:%H:%M}",
     }
@@ -174,54 +189,54 @@ def format_day_and_time(at: dt.datetime, zone: dt.tzinfo = dt.UTC) -> str:
 
 
 def format_utc_minute(at: dt.datetime) -> str:
-    return _("no end") if at >= ENDLESS_TIME else f"{format_day_and_time(at)} UTC"
+    return _("no end") if at >= ENDLESS_PHASE_END else f"{format_day_and_time(at)} UTC"
 
 
-def format_for_history(at: dt.datetime) -> str:
+def format_history_time(at: dt.datetime) -> str:
     """Format a time for a fact of a history entry in the database.
 
-    `format_times_in_fact` formats the stored time for readers.
+    `localize_times_in_history_value` formats the stored time for readers.
     """
     return f"{at.astimezone(dt.UTC):%Y-%m-%d %H:%M}"
 
 
-def format_times_in_fact(fact: str) -> str:
+def localize_times_in_history_value(fact: str) -> str:
     """Return a fact of a history entry, with stored times replaced by times in the
     reader's format.
 
-    >>> format_times_in_fact("2026-05-01 23:59 UTC")
+    >>> localize_times_in_history_value("2026-05-01 23:59 UTC")
     '1 May 2026, 23:59 UTC'
     """
 
     def format_stored_time(stored: re.Match[str]) -> str:
         return format_day_and_time(dt.datetime.fromisoformat(f"{stored[0]}Z"))
 
-    opens, endless, _after = fact.partition(ENDLESS_FACT_SUFFIX)
+    opens, endless, _after = fact.partition(ENDLESS_TIME_SUFFIX)
     words = _STORED_TIME_PATTERN.sub(format_stored_time, opens)
     return _("%(opens)s without an end") % {"opens": words} if endless else words
 
 
-def _parse_clock(text: str) -> dt.datetime:
+def _parse_date_and_time(text: str) -> dt.datetime:
     try:
         return (
             dt.datetime.fromisoformat(text)
             if len(text) > len("2026-05-01")
-            else _parse_other_format(text)
+            else _parse_alternative_time_format(text)
         )
     except ValueError:
-        return _parse_other_format(text)
+        return _parse_alternative_time_format(text)
 
 
-def _parse_other_format(text: str) -> dt.datetime:
+def _parse_alternative_time_format(text: str) -> dt.datetime:
     for form in _TIME_FORMATS:
         try:
             return dt.datetime.strptime(text, form)  # noqa: DTZ007  (the caller adds the zone)
         except ValueError:
             continue
-    raise InvalidTimeText(_no_instant_message(text))
+    raise InvalidTimeText(_invalid_time_message(text))
 
 
-def _no_instant_message(text: str) -> str:
+def _invalid_time_message(text: str) -> str:
     message = _("“%(text)s” is not a date and time such as %(one)s, or %(other)s")
     return message % {
         "text": text,

@@ -29,11 +29,11 @@ from prometheus_client.multiprocess import MultiProcessCollector
 
 from citeboard.core import logs, middleware
 
-#: prometheus_client reads the environment variable SHARED_FOLDER_VARIABLE at import.
-SHARED_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+#: prometheus_client reads the environment variable PROMETHEUS_FOLDER_VARIABLE at import.
+PROMETHEUS_FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 #: The metrics are stored in /dev/shm if possible.
 #: A process that writes to a mapped file on a full disk crashes.
-_METRICS_ROOT = Path(
+_METRICS_PARENT_FOLDER = Path(
     "/dev/shm"  # noqa: S108  (a folder of its own below)
     if os.access("/dev/shm", os.W_OK)  # noqa: S108
     else tempfile.gettempdir()
@@ -43,13 +43,13 @@ _METRICS_ROOT = Path(
 disable_created_metrics()  # type: ignore[no-untyped-call]
 
 REQUEST_METRIC_NAME = "citeboard_http_request_seconds"
-REQUEST_SECONDS = Histogram(
+REQUEST_SECONDS_HISTOGRAM = Histogram(
     REQUEST_METRIC_NAME,
     "Seconds until an answer to the request began, by route, method and status.",
     ["route", "method", "status"],
     buckets=(0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
-BOARD_PAGES_SERVED = Counter(
+BOARD_PAGES_SERVED_COUNTER = Counter(
     "citeboard_board_pages",
     "Pages of boards, by whether they were made, came from the cache, or the reader had them.",
     ["source"],
@@ -64,7 +64,7 @@ class RequestMetricsMiddleware(middleware.BaseMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()
         method = request.method if request.method in LABELLED_HTTP_METHODS else "other"
-        with trace_span(method) as current:
+        with open_trace_span(method) as current:
             response = self.get_response(request)
             match = request.resolver_match
             if match is not None:
@@ -79,7 +79,7 @@ class RequestMetricsMiddleware(middleware.BaseMiddleware):
                 current.update_name(f"{method} {route}")
                 current.set_attribute("http.route", route)
                 current.set_attribute("http.response.status_code", response.status_code)
-        REQUEST_SECONDS.labels(route, method, response.status_code).observe(
+        REQUEST_SECONDS_HISTOGRAM.labels(route, method, response.status_code).observe(
             time.perf_counter() - began
         )
         return response
@@ -87,15 +87,17 @@ class RequestMetricsMiddleware(middleware.BaseMiddleware):
 
 def create_metrics_folder(site: str) -> str:
     remove_metrics_folders(site)
-    return tempfile.mkdtemp(prefix=_metrics_folder_prefix(site), dir=_METRICS_ROOT)
+    return tempfile.mkdtemp(
+        prefix=_metrics_folder_prefix(site), dir=_METRICS_PARENT_FOLDER
+    )
 
 
 def remove_metrics_folders(site: str) -> None:
-    for folder in _METRICS_ROOT.glob(f"{_metrics_folder_prefix(site)}*"):
+    for folder in _METRICS_PARENT_FOLDER.glob(f"{_metrics_folder_prefix(site)}*"):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def answered_so_far(folder: str) -> int:
+def count_answered_requests(folder: str) -> int:
     registry = CollectorRegistry()
     MultiProcessCollector(registry, path=folder)  # type: ignore[no-untyped-call]
     with suppress(OSError, struct.error):
@@ -117,7 +119,7 @@ def _metrics_folder_prefix(site: str) -> str:
 log = logging.getLogger(__name__)
 
 
-def trace_ids_of_request(name: str) -> tuple[int, int]:
+def derive_trace_ids(name: str) -> tuple[int, int]:
     """Return the trace id and the id of the first span for a request id.
 
     The ids are digests of the request id, and therefore equal on every machine.
@@ -127,14 +129,14 @@ def trace_ids_of_request(name: str) -> tuple[int, int]:
 
 
 @contextmanager
-def trace_span(
+def open_trace_span(
     name: str, *, continued: str = "", **attributes: str | int
 ) -> Iterator[Any]:
     """Trace the block as an OpenTelemetry span.
 
     If ``continued`` is a request id, the span belongs to the trace of this request.
     """
-    tracer = tracer_of(os.getpid()) if settings.TRACES_TO else None
+    tracer = create_tracer_for_process(os.getpid()) if settings.TRACES_TO else None
     if tracer is None:
         yield None
         return
@@ -142,7 +144,7 @@ def trace_span(
 
     context = None
     if continued:
-        trace_id, span_id = trace_ids_of_request(continued)
+        trace_id, span_id = derive_trace_ids(continued)
         sampled = trace.TraceFlags(trace.TraceFlags.SAMPLED)
         parent = trace.SpanContext(
             trace_id, span_id, is_remote=True, trace_flags=sampled
@@ -155,7 +157,7 @@ def trace_span(
 
 
 @lru_cache(maxsize=1)
-def tracer_of(process: int) -> Any:
+def create_tracer_for_process(process: int) -> Any:
     """Return the OpenTelemetry tracer of a process, or None without OpenTelemetry.
 
     Each process needs its own tracer, because threads do not survive a fork.
@@ -184,16 +186,16 @@ def _create_id_generator() -> Any:
     from opentelemetry import trace
     from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
-    class IdsByRequest(RandomIdGenerator):
+    class RequestIdGenerator(RandomIdGenerator):
         def generate_trace_id(self) -> int:
-            return trace_ids_of_request(logs.request_id.get())[0]
+            return derive_trace_ids(logs.request_id.get())[0]
 
         def generate_span_id(self) -> int:
             is_first = not trace.get_current_span().get_span_context().is_valid
             return (
-                trace_ids_of_request(logs.request_id.get())[1]
+                derive_trace_ids(logs.request_id.get())[1]
                 if is_first
                 else super().generate_span_id()
             )
 
-    return IdsByRequest()
+    return RequestIdGenerator()

@@ -22,7 +22,7 @@ def list_legal_notices() -> list[Notice]:
 
 
 @require_safe
-def notice(request: HttpRequest, name: str) -> HttpResponse:
+def show_legal_notice(request: HttpRequest, name: str) -> HttpResponse:
     page = next((one for one in list_legal_notices() if one.name == name), None)
     if page is None:
         raise Http404("The site has no such page.")

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from datetime import UTC, datetime
 from typing import Any
 
-from citeboard.core.words import one_line
+from citeboard.core.words import join_lines
 
 request_id: ContextVar[str] = ContextVar("request_id", default="-")
 
@@ -30,7 +30,7 @@ class RequestIdFilter(logging.Filter):
         return True
 
 
-class RefusalFilter(logging.Filter):
+class RefusedRequestFilter(logging.Filter):
     """A logging filter that replaces the traceback of a refused request with the
     exception's message.
     """
@@ -40,7 +40,7 @@ class RefusalFilter(logging.Filter):
             return True
         refused = record.exc_info[1] if record.exc_info else None
         if refused is not None:
-            words = one_line(refused)
+            words = join_lines(refused)
             text = record.getMessage()
             record.msg, record.args = (
                 "%s",
@@ -81,7 +81,7 @@ class JsonLineFormatter(logging.Formatter):
         return json.dumps(line, default=str, ensure_ascii=False)
 
 
-def logging_config(*, form: str, level: str) -> dict[str, Any]:
+def build_logging_config(*, form: str, level: str) -> dict[str, Any]:
     text = {
         "()": TextLineFormatter,
         "format": "{asctime} {levelname} {name} [{request_id}] {message}",
@@ -99,7 +99,7 @@ def logging_config(*, form: str, level: str) -> dict[str, Any]:
         "disable_existing_loggers": False,
         "filters": {
             "request_id": {"()": RequestIdFilter},
-            "refusals": {"()": RefusalFilter},
+            "refusals": {"()": RefusedRequestFilter},
         },
         "formatters": {"text": text, "json": {"()": JsonLineFormatter}},
         "handlers": {"stderr": stderr},

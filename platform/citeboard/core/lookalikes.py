@@ -16,11 +16,11 @@ from django.db import models
 _INVISIBLE_CHARACTERS = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
 )
-MAX_SKELETON_LENGTH = 200
+MAX_NAME_SKELETON_LENGTH = 200
 
 
 @cache
-def _prototype_characters() -> dict[int, str]:
+def _load_prototype_characters() -> dict[int, str]:
     lines = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").split("\n")
     pairs = (line.split("\t") for line in lines if line and not line.startswith("# "))
     return {
@@ -41,9 +41,9 @@ def skeleton(name: str) -> str:
         for each in _INVISIBLE_CHARACTERS.sub("", name)
         if unicodedata.category(each) != "Cf"
     )
-    alike = unicodedata.normalize("NFD", seen).translate(_prototype_characters())
+    alike = unicodedata.normalize("NFD", seen).translate(_load_prototype_characters())
     return unicodedata.normalize("NFD", " ".join(alike.split()).casefold())[
-        :MAX_SKELETON_LENGTH
+        :MAX_NAME_SKELETON_LENGTH
     ]
 
 
@@ -54,7 +54,11 @@ class Skeleton(models.CharField):  # type: ignore[type-arg]
 
     def __init__(self, of: str, **facts: Any) -> None:
         self.of = of
-        bounds = {"max_length": MAX_SKELETON_LENGTH, "default": "", "db_default": ""}
+        bounds = {
+            "max_length": MAX_NAME_SKELETON_LENGTH,
+            "default": "",
+            "db_default": "",
+        }
         super().__init__(**{**bounds, "db_index": True, "editable": False, **facts})
 
     def deconstruct(self) -> Any:

@@ -99,8 +99,8 @@ def make_wide_parts_scrollable(html: str) -> str:
 
 
 GUIDES_FOLDER = "docs"
-#: The files in the folder DOWNLOADS_FOLDER of ``docs`` are also static files of the site.
-DOWNLOADS_FOLDER = "receipts/"
+#: The files in the folder DOWNLOADABLE_FILES_FOLDER of ``docs`` are also static files of the site.
+DOWNLOADABLE_FILES_FOLDER = "receipts/"
 #: The page of guides shows guides without a group in the last group of GUIDE_GROUPS.
 GUIDE_GROUPS = {
     _("Reading and citing"): (
@@ -139,8 +139,8 @@ GUIDE_GROUPS = {
     ),
     _("Developing"): ("developers", "new-task-type", "reference"),
 }
-MAX_MATCHES_SHOWN = 30
-EXCERPT_LENGTH = 220
+MAX_GUIDE_MATCHES_SHOWN = 30
+SEARCH_EXCERPT_LENGTH = 220
 
 
 @dataclass(frozen=True)
@@ -212,24 +212,24 @@ def search_guides(text: str) -> list[GuideMatch]:
                 hits.append((-weight, len(hits), guide, section))
     hits.sort(key=lambda hit: hit[:2])
     return [
-        GuideMatch(guide, section, _excerpt_with_matches(section.text, words))
-        for _, _, guide, section in hits[:MAX_MATCHES_SHOWN]
+        GuideMatch(guide, section, _build_excerpt_with_matches(section.text, words))
+        for _, _, guide, section in hits[:MAX_GUIDE_MATCHES_SHOWN]
     ]
 
 
-def _excerpt_with_matches(text: str, words: Sequence[str]) -> str:
+def _build_excerpt_with_matches(text: str, words: Sequence[str]) -> str:
     places = [place for word in words if (place := text.casefold().find(word)) >= 0]
-    start = max(0, min(places, default=0) - EXCERPT_LENGTH // 3)
-    part = text[start : start + EXCERPT_LENGTH]
-    return f"{'…' if start else ''}{part.strip()}{'…' if start + EXCERPT_LENGTH < len(text) else ''}"
+    start = max(0, min(places, default=0) - SEARCH_EXCERPT_LENGTH // 3)
+    part = text[start : start + SEARCH_EXCERPT_LENGTH]
+    return f"{'…' if start else ''}{part.strip()}{'…' if start + SEARCH_EXCERPT_LENGTH < len(text) else ''}"
 
 
 def _build_guide(slug: str, text: str, slugs: set[str]) -> Guide:
     tokens = _MARKDOWN_PARSER.parse(text)
-    sections = tuple(_sections_by_heading(tokens))
+    sections = tuple(_split_sections_by_heading(tokens))
     for token in tokens:
         for child in token.children or ():
-            _adapt_url(child, slugs)
+            _adapt_link_address(child, slugs)
         if token.children:
             token.children = list(_link_images(token.children))
     body = tokens[3:] if tokens and tokens[0].tag == "h1" else tokens
@@ -240,7 +240,7 @@ def _build_guide(slug: str, text: str, slugs: set[str]) -> Guide:
     return Guide(slug, sections[0].title, mark_safe(html), sections)  # noqa: S308
 
 
-def _sections_by_heading(tokens: Sequence[Token]) -> Iterator[GuideSection]:
+def _split_sections_by_heading(tokens: Sequence[Token]) -> Iterator[GuideSection]:
     seen: Counter[str] = Counter()
     title, anchor, text = "", "", list[str]()
     is_begun = False
@@ -249,19 +249,19 @@ def _sections_by_heading(tokens: Sequence[Token]) -> Iterator[GuideSection]:
             if is_begun:
                 yield GuideSection(title, anchor, " ".join(text))
             is_begun, text = True, []
-            title = _text_of(tokens[index + 1])
+            title = _extract_token_text(tokens[index + 1])
             name = re.sub(r"[^\w\- ]", "", title.casefold()).replace(" ", "-")
             anchor = f"{name}-{seen[name]}" if seen[name] else name
             seen[name] += 1
             token.attrSet("id", anchor)
         elif token.type == "inline" and tokens[index - 1].type != "heading_open":
-            text.append(_text_of(token))
+            text.append(_extract_token_text(token))
         elif token.type in ("fence", "code_block"):
             text.append(" ".join(token.content.split()))
     yield GuideSection(title, anchor, " ".join(text))
 
 
-def _text_of(token: Token) -> str:
+def _extract_token_text(token: Token) -> str:
     return "".join(
         child.content
         if child.type in ("text", "code_inline")
@@ -286,7 +286,7 @@ def _link_images(tokens: Iterable[Token]) -> Iterator[Token]:
         yield Token("link_close", "a", -1)
 
 
-def _adapt_url(token: Token, slugs: set[str]) -> None:
+def _adapt_link_address(token: Token, slugs: set[str]) -> None:
     if token.type == "image":
         name = str(token.attrGet("src")).removeprefix("img/")
         token.attrSet("src", static(f"guides/{name}"))
@@ -300,10 +300,10 @@ def _adapt_url(token: Token, slugs: set[str]) -> None:
         token.attrSet(
             "href", reverse("guide", args=[slug]) + (f"#{anchor}" if anchor else "")
         )
-    elif path.startswith(DOWNLOADS_FOLDER):
+    elif path.startswith(DOWNLOADABLE_FILES_FOLDER):
         token.attrs = {
             "href": static(path),
-            "download": path.removeprefix(DOWNLOADS_FOLDER),
+            "download": path.removeprefix(DOWNLOADABLE_FILES_FOLDER),
         }
     elif path.startswith("../"):
         token.attrs = {

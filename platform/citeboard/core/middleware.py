@@ -19,7 +19,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from citeboard.core.confined.turns import PoolFull
+from citeboard.core.confined.turns import SandboxPoolFull
 from citeboard.core.logs import request_id
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -86,7 +86,7 @@ class SecurityHeadersMiddleware(BaseMiddleware):
         return response
 
 
-class FullPoolMiddleware(BaseMiddleware):
+class FullSandboxPoolMiddleware(BaseMiddleware):
     """Respond with status 503 or 429 if the site reads too many files at once.
 
     The site neither stores nor counts the rejected upload.
@@ -98,7 +98,7 @@ class FullPoolMiddleware(BaseMiddleware):
     def process_exception(
         self, request: HttpRequest, error: Exception
     ) -> HttpResponse | None:
-        if not isinstance(error, PoolFull):
+        if not isinstance(error, SandboxPoolFull):
             return None
         response = render(request, "503.html", {"reason": error}, status=error.status)
         response["Retry-After"] = str(error.retry_after)
@@ -168,13 +168,16 @@ class MethodNotAllowedMiddleware(BaseMiddleware):
         ):
             return response
         page = render(
-            request, "405.html", {"back": page_above(request.path)}, status=405
+            request,
+            "405.html",
+            {"back": find_nearest_parent_page(request.path)},
+            status=405,
         )
         page["Allow"] = response["Allow"]
         return page
 
 
-def page_above(path: str) -> str:
+def find_nearest_parent_page(path: str) -> str:
     """Return the URL of the nearest existing page above a path.
 
     The nearest existing page is a parent page, the season's page or the home page.
@@ -187,7 +190,7 @@ def page_above(path: str) -> str:
             view = resolve(candidate).func
         except Resolver404:
             continue
-        methods = _allowed_methods_of(view)
+        methods = _find_allowed_methods(view)
         if methods is None or "GET" in methods:
             return candidate
     try:
@@ -197,7 +200,7 @@ def page_above(path: str) -> str:
     return reverse("season", args=[season]) if season else reverse("home")
 
 
-def _allowed_methods_of(view: Callable[..., Any] | None) -> Collection[str] | None:
+def _find_allowed_methods(view: Callable[..., Any] | None) -> Collection[str] | None:
     while view is not None:
         for cell in getattr(view, "__closure__", None) or ():
             if isinstance(cell.cell_contents, list) and "POST" in cell.cell_contents:
@@ -208,23 +211,23 @@ def _allowed_methods_of(view: Callable[..., Any] | None) -> Collection[str] | No
 
 #: No upload takes longer than MAX_REQUEST_AGE, so older start times from proxies are ignored.
 MAX_REQUEST_AGE = dt.timedelta(hours=6)
-_START_HEADER_PATTERN = re.compile(r"(?:t=)?(\d{10,16}(?:\.\d{1,9})?)")
+_REQUEST_START_HEADER_PATTERN = re.compile(r"(?:t=)?(\d{10,16}(?:\.\d{1,9})?)")
 
 
 class RequestStartMiddleware(BaseMiddleware):
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        request.begun_at = begun_at(request, timezone.now())  # type: ignore[attr-defined]
+        request.begun_at = find_request_start_time(request, timezone.now())  # type: ignore[attr-defined]
         return self.get_response(request)
 
 
-def begun_at(request: HttpRequest, now: dt.datetime) -> dt.datetime:
+def find_request_start_time(request: HttpRequest, now: dt.datetime) -> dt.datetime:
     name = settings.REQUEST_START_HEADER
     stated = parse_start_header(request.headers.get(name, "")) if name else None
     return now if stated is None or stated < now - MAX_REQUEST_AGE else min(stated, now)
 
 
 def parse_start_header(text: str) -> dt.datetime | None:
-    match = _START_HEADER_PATTERN.fullmatch(text.strip())
+    match = _REQUEST_START_HEADER_PATTERN.fullmatch(text.strip())
     if not match:
         return None
     number = float(match[1])
@@ -235,10 +238,10 @@ def parse_start_header(text: str) -> dt.datetime | None:
         return None
 
 
-ENGLISH_CODE = "en"
+ENGLISH_LANGUAGE_CODE = "en"
 #: Responses of the API, the admin, probes, metrics and files are always in English.
 #: The parameter `?figure=` of a page's URL requests a figure of the page as a file.
-_ENGLISH_PATHS = re.compile(r"/(api|admin|health|metrics)(/|$)|.*\.[a-z]+$")
+_ENGLISH_ONLY_PATHS = re.compile(r"/(api|admin|health|metrics)(/|$)|.*\.[a-z]+$")
 YEAR_SECONDS = 365 * 24 * 3600  # seconds
 
 
@@ -248,8 +251,8 @@ class LanguageMiddleware(BaseMiddleware):
     """
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if _ENGLISH_PATHS.match(request.path) or request.GET.get("figure"):
-            with translation.override(ENGLISH_CODE):
+        if _ENGLISH_ONLY_PATHS.match(request.path) or request.GET.get("figure"):
+            with translation.override(ENGLISH_LANGUAGE_CODE):
                 return self.get_response(request)
         language = translation.get_language_from_request(request)
         with translation.override(language):

@@ -8,12 +8,12 @@ from django.db import models
 from django.utils import timezone
 
 from citeboard.core import actions
-from citeboard.core.instants import setting_value_for_api
+from citeboard.core.instants import convert_setting_for_api
 
-MAX_NAME, MAX_SUBJECT = 120, 200
+MAX_ACTOR_NAME_LENGTH, MAX_SUBJECT_LENGTH = 120, 200
 
 
-def text_field_with_default(
+def build_text_field_with_default(
     max_length: int, words: Any = None, **options: Any
 ) -> models.CharField[str, str]:
     """Return a text field whose default is an empty text, also for rows that exist
@@ -24,7 +24,7 @@ def text_field_with_default(
     )
 
 
-def json_field_with_default(
+def build_json_field_with_default(
     kind: type[Any], help_text: Any, words: Any = None, **options: Any
 ) -> Any:
     empty = models.Value(kind(), models.JSONField())
@@ -47,7 +47,7 @@ class AuditEntry(models.Model):
         related_name="+",
     )
     actor_name = models.CharField(
-        max_length=MAX_NAME, help_text="What the person was called then."
+        max_length=MAX_ACTOR_NAME_LENGTH, help_text="What the person was called then."
     )
     action = models.CharField(
         max_length=60, help_text="What was done, for programs: `team-approved`."
@@ -64,10 +64,10 @@ class AuditEntry(models.Model):
     )
     subject_type = models.CharField(max_length=60)
     subject_id = models.BigIntegerField()
-    subject = models.CharField(max_length=MAX_SUBJECT)
+    subject = models.CharField(max_length=MAX_SUBJECT_LENGTH)
     place_type = models.CharField(max_length=60)
     place_id = models.BigIntegerField()
-    changes: models.JSONField[list[dict[str, Any]]] = json_field_with_default(
+    changes: models.JSONField[list[dict[str, Any]]] = build_json_field_with_default(
         list, "What it turned into what: key, before and after."
     )
 
@@ -93,7 +93,7 @@ class AuditEntry(models.Model):
             return (
                 self.text
                 if self.facts is None
-                else actions.describe_action(self.action, self.facts)
+                else actions.render_action_sentence(self.action, self.facts)
             )
         except KeyError:
             return self.text
@@ -104,7 +104,7 @@ class AuditEntry(models.Model):
         return [
             change
             | {
-                part: setting_value_for_api(change["key"], change[part])
+                part: convert_setting_for_api(change["key"], change[part])
                 for part in parts
             }
             for change in self.changes
@@ -161,9 +161,9 @@ class Heartbeat(models.Model):
         return self.machine
 
 
-def save_last_done(name: str, at: dt.datetime) -> None:
+def save_time_of_last_run(name: str, at: dt.datetime) -> None:
     LastDone.objects.update_or_create(name=name, defaults={"at": at})
 
 
-def last_done(name: str) -> dt.datetime | None:
+def find_time_of_last_run(name: str) -> dt.datetime | None:
     return LastDone.objects.filter(name=name).values_list("at", flat=True).first()

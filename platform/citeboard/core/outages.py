@@ -15,25 +15,25 @@ from django.conf import settings
 from django.db import DatabaseError, InterfaceError, OperationalError, ProgrammingError
 from django.http import HttpRequest
 
-from citeboard.core.database import schema_state
+from citeboard.core.database import read_schema_state
 from citeboard.core.storage import (
     FULL_DISK_ERRNOS,
     StorageUnavailable,
     describe_storage_failure,
 )
-from citeboard.core.words import one_line
+from citeboard.core.words import join_lines
 
-AWAY, NO_ROOM = 503, 507
-#: SOON is the Retry-After value in seconds while a server restarts.
-#: LATER is the Retry-After value in seconds while a disk is full.
-SOON, LATER = 10, 300
-_BROKEN_DISK_ERRNOS = (errno.EIO, errno.EROFS, errno.ESTALE)
+UNAVAILABLE_STATUS, INSUFFICIENT_STORAGE_STATUS = 503, 507
+#: RETRY_AFTER_RESTART_SECONDS is the Retry-After value in seconds while a server restarts.
+#: RETRY_AFTER_FULL_DISK_SECONDS is the Retry-After value in seconds while a disk is full.
+RETRY_AFTER_RESTART_SECONDS, RETRY_AFTER_FULL_DISK_SECONDS = 10, 300
+_BROKEN_STORAGE_ERRNOS = (errno.EIO, errno.EROFS, errno.ESTALE)
 BUSY_REASON = "The database is busy"
 NO_ANSWER_REASON = "The database of the site does not answer"
 FULL_DISK_REASON = "The disk of the database is full"
 READ_ONLY_REASON = "The database can be read but not written"
-NO_RIGHT_REASON = "The database refuses the site a right"
-UPGRADED_REASON = "The site is being upgraded"
+MISSING_PERMISSION_REASON = "The database refuses the site a right"
+UPGRADE_IN_PROGRESS_REASON = "The site is being upgraded"
 #: A result code of SQLite that _SQLITE_REASONS lacks means an error in the SQL statement.
 _SQLITE_REASONS = {
     sqlite3.SQLITE_BUSY: BUSY_REASON,
@@ -46,7 +46,7 @@ _SQLITE_REASONS = {
 #: Each key of _POSTGRES_REASONS is an SQLSTATE code or a two-character class of such codes.
 _POSTGRES_REASONS = {
     "25006": READ_ONLY_REASON,
-    "42501": NO_RIGHT_REASON,
+    "42501": MISSING_PERMISSION_REASON,
     "53100": FULL_DISK_REASON,
     "53300": "The database has no free connection",
     "53": "The database lacks memory or another resource",
@@ -55,7 +55,7 @@ _POSTGRES_REASONS = {
     "57P03": "The database is starting",
 }
 #: A missing table or column is an outage during migrations, and otherwise a bug.
-_UNDEFINED_SQLSTATES = ("42P01", "42703")
+_UNDEFINED_TABLE_OR_COLUMN_SQLSTATES = ("42P01", "42703")
 
 
 @dataclass(frozen=True)
@@ -74,42 +74,54 @@ class Outage:
             if request.method in ("GET", "HEAD", "OPTIONS")
             else " Nothing was stored or counted."
         )
-        when = "a few minutes" if self.seconds > SOON else "a moment"
+        when = (
+            "a few minutes"
+            if self.seconds > RETRY_AFTER_RESTART_SECONDS
+            else "a moment"
+        )
         return f"{self.reason}.{nothing} Please try again in {when}."
 
 
-def outage_of(error: BaseException | None) -> Outage | None:
+def find_outage(error: BaseException | None) -> Outage | None:
     while error is not None:
-        if (outage := _database_outage(error) or _storage_outage(error)) is not None:
+        if (
+            outage := _find_database_outage(error) or _find_storage_outage(error)
+        ) is not None:
             return outage
         error = error.__cause__
     return None
 
 
-def _database_outage(error: BaseException) -> Outage | None:
+def _find_database_outage(error: BaseException) -> Outage | None:
     cause = error.__cause__
     if isinstance(error, ProgrammingError):
-        is_undefined = getattr(cause, "sqlstate", None) in _UNDEFINED_SQLSTATES
+        is_undefined = (
+            getattr(cause, "sqlstate", None) in _UNDEFINED_TABLE_OR_COLUMN_SQLSTATES
+        )
         return (
-            _outage_for(UPGRADED_REASON) if is_undefined and _is_migrating() else None
+            _build_outage(UPGRADE_IN_PROGRESS_REASON)
+            if is_undefined and _is_migrating()
+            else None
         )
     if not isinstance(error, OperationalError | InterfaceError):
         return None
     if isinstance(cause, sqlite3.Error):
         code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
-        return _outage_for(_SQLITE_REASONS[code]) if code in _SQLITE_REASONS else None
+        return _build_outage(_SQLITE_REASONS[code]) if code in _SQLITE_REASONS else None
     state = getattr(cause, "sqlstate", None) or ""
-    return _outage_for(
+    return _build_outage(
         _POSTGRES_REASONS.get(state)
         or _POSTGRES_REASONS.get(state[:2])
         or NO_ANSWER_REASON
     )
 
 
-def _outage_for(reason: str) -> Outage:
+def _build_outage(reason: str) -> Outage:
     if reason == FULL_DISK_REASON:
-        return Outage(NO_ROOM, reason, LATER)
-    return Outage(AWAY, reason, SOON)
+        return Outage(
+            INSUFFICIENT_STORAGE_STATUS, reason, RETRY_AFTER_FULL_DISK_SECONDS
+        )
+    return Outage(UNAVAILABLE_STATUS, reason, RETRY_AFTER_RESTART_SECONDS)
 
 
 def _is_migrating() -> bool:
@@ -117,74 +129,82 @@ def _is_migrating() -> bool:
     release.
     """
     try:
-        state = schema_state()
+        state = read_schema_state()
     except DatabaseError:
         return True
     return bool(state.missing or state.unknown)
 
 
-def _storage_outage(error: BaseException) -> Outage | None:
+def _find_storage_outage(error: BaseException) -> Outage | None:
     if not isinstance(error, OSError):
         return None
     if error.errno in FULL_DISK_ERRNOS:
-        return Outage(NO_ROOM, describe_storage_failure(error), LATER)
+        return Outage(
+            INSUFFICIENT_STORAGE_STATUS,
+            describe_storage_failure(error),
+            RETRY_AFTER_FULL_DISK_SECONDS,
+        )
     # An error at a file of the data folder also counts as an outage.
     # Another program may have removed or locked a file of the data folder.
     name = error.filename
     is_ours = isinstance(name, str) and Path(name).is_relative_to(settings.DATA_DIR)
     if (
         isinstance(error, StorageUnavailable)
-        or error.errno in _BROKEN_DISK_ERRNOS
+        or error.errno in _BROKEN_STORAGE_ERRNOS
         or is_ours
     ):
-        return Outage(AWAY, describe_storage_failure(error), SOON)
+        return Outage(
+            UNAVAILABLE_STATUS,
+            describe_storage_failure(error),
+            RETRY_AFTER_RESTART_SECONDS,
+        )
     return None
 
 
-DATABASE, REDIS, CACHE = "database", "redis", "cache"
-#: FAILED_REQUESTS is the name in the log for an outage in which a request fails.
-FAILED_REQUESTS = "requests"
+DATABASE_SERVICE, REDIS_SERVICE, CACHE_SERVICE = "database", "redis", "cache"
+#: FAILED_REQUESTS_OUTAGE_NAME is the name in the log for an outage in which a request fails.
+FAILED_REQUESTS_OUTAGE_NAME = "requests"
 
 log = logging.getLogger(__name__)
 
-#: _seen maps each service to the times of the first and last error of its outage.
-_seen: dict[str, tuple[float, float]] = {}
-_lock = threading.Lock()
+#: _outage_times_by_service maps each service to the times of the first and last error of its outage.
+_outage_times_by_service: dict[str, tuple[float, float]] = {}
+_outage_times_lock = threading.Lock()
 #: An outage ends after OUTAGE_EXPIRES_SECONDS seconds without an error.
 OUTAGE_EXPIRES_SECONDS = 60.0
 
 
-def note_outage(what: str, reason: object) -> None:
+def log_outage(what: str, reason: object) -> None:
     """Log the first error of an outage of a service.
 
     Later errors in this process only extend the outage and are not logged.
     """
     now = time.monotonic()
-    with _lock:
-        began, last = _seen.get(what, (now, -math.inf))
+    with _outage_times_lock:
+        began, last = _outage_times_by_service.get(what, (now, -math.inf))
         is_new = now - last > OUTAGE_EXPIRES_SECONDS
-        _seen[what] = (now if is_new else began, now)
+        _outage_times_by_service[what] = (now if is_new else began, now)
     if is_new:
         log.error(
             "Away: %s. This is said once, until it is back.",
-            one_line(reason).rstrip("."),
+            join_lines(reason).rstrip("."),
         )
 
 
-def note_database_error(error: BaseException, words: str) -> None:
+def log_database_error(error: BaseException, words: str) -> None:
     """Log an outage of the database.
 
     A busy database does not count as an outage, because callers retry.
     """
-    outage = outage_of(error)
+    outage = find_outage(error)
     if outage is not None and outage.is_busy:
         log.info("%s: %s", BUSY_REASON, words)
     else:
-        note_outage(DATABASE, f"{words}: {error}")
+        log_outage(DATABASE_SERVICE, f"{words}: {error}")
 
 
-def note_recovery(what: str) -> None:
-    with _lock:
-        seen = _seen.pop(what, None)
+def log_recovery(what: str) -> None:
+    with _outage_times_lock:
+        seen = _outage_times_by_service.pop(what, None)
     if seen is not None:
         log.warning("Back after %.0f s: the %s", time.monotonic() - seen[0], what)

@@ -8,12 +8,12 @@ import os
 import signal
 import sys
 
-from citeboard.core.confined.limits import die_with_parent
+from citeboard.core.confined.limits import signal_process_on_parent_exit
 
 
 def main() -> None:
     parent = int(sys.argv[1])
-    die_with_parent(signal.SIGTERM)
+    signal_process_on_parent_exit(signal.SIGTERM)
     if os.getppid() != parent:
         sys.exit("Whoever started this is gone already.")
     os.execv(sys.argv[2], sys.argv[2:])  # noqa: S606  (it is what this module is for)

@@ -14,16 +14,16 @@ MAX_DESCRIPTION_LENGTH = 4000
 MAX_LINKS = 5
 MAX_LINK_LENGTH = 200
 
-_check_link = URLValidator(schemes=["http", "https"])
-_check_link.max_length = MAX_LINK_LENGTH
+_validate_http_link = URLValidator(schemes=["http", "https"])
+_validate_http_link.max_length = MAX_LINK_LENGTH
 
 # Direction characters in a name could change the order of the text beside the name.
-_DIRECTION_CHARACTERS = re.compile("[\u202a-\u202e\u2066-\u2069]")
+_BIDI_CONTROL_CHARACTERS = re.compile("[\u202a-\u202e\u2066-\u2069]")
 
 
-def plain_text(text: str, keep: str = "") -> str:
+def remove_control_characters(text: str, keep: str = "") -> str:
     text = unicodedata.normalize(
-        "NFC", _DIRECTION_CHARACTERS.sub("", text.replace("\r\n", "\n"))
+        "NFC", _BIDI_CONTROL_CHARACTERS.sub("", text.replace("\r\n", "\n"))
     )
     return "".join(
         " "
@@ -33,15 +33,15 @@ def plain_text(text: str, keep: str = "") -> str:
     )
 
 
-def one_line(text: str) -> str:
-    return " ".join(plain_text(text).split())
+def clean_single_line_text(text: str) -> str:
+    return " ".join(remove_control_characters(text).split())
 
 
-def plain_paragraphs(text: str) -> str:
-    return plain_text(text, keep="\n\t").strip()
+def clean_multiline_text(text: str) -> str:
+    return remove_control_characters(text, keep="\n\t").strip()
 
 
-def length_error(text: str, most: int, words: str) -> str:
+def find_length_error(text: str, most: int, words: str) -> str:
     """Return an error message if ``text`` is too long, or else an empty text.
 
     ``words`` is the template of the message, with placeholders for the length ``found``
@@ -55,12 +55,12 @@ def length_error(text: str, most: int, words: str) -> str:
 
 
 def check_length(field: str, text: str, most: int, words: str) -> None:
-    if fault := length_error(text, most, words):
+    if fault := find_length_error(text, most, words):
         raise ValidationError({field: fault})
 
 
 def clean_description(text: str) -> str:
-    plain = plain_paragraphs(text)
+    plain = clean_multiline_text(text)
     message = _(
         "the description has %(found)s characters; at most %(most)s are allowed"
     )
@@ -69,7 +69,7 @@ def clean_description(text: str) -> str:
 
 
 def clean_links(links: Iterable[str]) -> list[str]:
-    lines = list(dict.fromkeys(filter(None, map(one_line, links))))
+    lines = list(dict.fromkeys(filter(None, map(clean_single_line_text, links))))
     if len(lines) > MAX_LINKS:
         message = _("there are %(found)s links; at most %(most)s are allowed")
         raise ValidationError(
@@ -85,7 +85,7 @@ def clean_links(links: Iterable[str]) -> list[str]:
 
 def validate_link(link: str) -> str:
     try:
-        _check_link(link)
+        _validate_http_link(link)
     except ValidationError:
         message = _("“%(link)s” is no address that begins with https://")
         raise ValueError(message % {"link": link[:60]}) from None
@@ -96,7 +96,7 @@ def validate_link(link: str) -> str:
 FORMULA_PREFIXES = ("=", "+", "-", "@", "\t", "\r")
 
 
-def plain(value: object) -> object:
+def format_spreadsheet_cell(value: object) -> object:
     """Return a value for a cell of a spreadsheet.
 
     A text that looks like a formula gets a leading apostrophe, and None becomes an

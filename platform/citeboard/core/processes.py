@@ -19,10 +19,10 @@ import psutil
 MAX_RESTART_PAUSE_SECONDS = (
     10.0  # maximum seconds between two starts of a failing group
 )
-CLEANUP_SECONDS = (
+SESSION_CLEANUP_SECONDS = (
     2.0  # seconds in which processes may clean up after their leader has exited
 )
-STEADY_SECONDS = 5.0  # seconds after which a start counts as a success
+STABLE_AFTER_SECONDS = 5.0  # seconds after which a start counts as a success
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ class ProcessGroup:
         self._command = [*starter, *command]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
-        #: `group_name` is a prefix of the names of all processes in a running group.
+        #: `build_process_group_name` is a prefix of the names of all processes in a running group.
         self.group_name: str | None = None
         self._started = 0.0
         self._failures = 0
@@ -65,7 +65,7 @@ class ProcessGroup:
         self._process = subprocess.Popen(
             self._command, env=self._environment, start_new_session=True
         )
-        self.group_name = group_name(self._process.pid)
+        self.group_name = build_process_group_name(self._process.pid)
         self._started = time.monotonic()
         log.info("The %s is started as process group %s", self.name, self._process.pid)
 
@@ -81,22 +81,22 @@ class ProcessGroup:
         log.info(
             "The %s has ended with exit code %s", self.name, self._process.returncode
         )
-        until = time.monotonic() + CLEANUP_SECONDS
+        until = time.monotonic() + SESSION_CLEANUP_SECONDS
         while self._signal_group(signal.SIGTERM) and time.monotonic() < until:
             time.sleep(0.05)
-        self._clean_up()
+        self._kill_remaining_processes()
         return True
 
     def kill(self) -> None:
         if self._process:
             self._signal_group(signal.SIGKILL)
-            self._clean_up()
+            self._kill_remaining_processes()
 
-    def ask_leader_to_end(self) -> None:
+    def terminate_leader(self) -> None:
         if self._process:
             self._process.send_signal(signal.SIGTERM)
 
-    def ask_followers_to_end(self) -> None:
+    def terminate_followers(self) -> None:
         if self._process is None:
             return
         for pid in psutil.pids():
@@ -104,14 +104,14 @@ class ProcessGroup:
                 if pid != self._process.pid and os.getpgid(pid) == self._process.pid:
                     os.kill(pid, signal.SIGTERM)
 
-    def _clean_up(self) -> None:
+    def _kill_remaining_processes(self) -> None:
         assert self._process is not None
         self._signal_group(signal.SIGKILL)
         self._process.wait()
         self._process = self.group_name = None
         seconds = time.monotonic() - self._started
-        self._was_steady = self._was_steady or seconds > STEADY_SECONDS
-        self._failures = 0 if seconds > STEADY_SECONDS else self._failures + 1
+        self._was_steady = self._was_steady or seconds > STABLE_AFTER_SECONDS
+        self._failures = 0 if seconds > STABLE_AFTER_SECONDS else self._failures + 1
         pause = (
             min(2.0 ** (self._failures - 2), MAX_RESTART_PAUSE_SECONDS)
             if self._failures > 1
@@ -130,11 +130,11 @@ class ProcessGroup:
 
 BOOT_ID_FILE = Path("/proc/sys/kernel/random/boot_id")
 PID_NAMESPACE_LINK = Path("/proc/self/ns/pid")
-MAX_HOST_LENGTH = 32
+MAX_HOST_NAME_LENGTH = 32
 
 
 @cache
-def machine_name() -> str:
+def find_machine_name() -> str:
     """Return the name of this machine.
 
     The name consists of the host name and a digest of the boot id and the namespace of
@@ -147,23 +147,23 @@ def machine_name() -> str:
             str(PID_NAMESPACE_LINK.readlink()),
         ]
     digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()
-    return f"{facts[0][:MAX_HOST_LENGTH]}-{digest[:8]}"
+    return f"{facts[0][:MAX_HOST_NAME_LENGTH]}-{digest[:8]}"
 
 
-def host_of_machine(name: str) -> str:
+def extract_host_name(name: str) -> str:
     return name.partition(":")[0].rpartition("-")[0]
 
 
-def process_name(pid: int | None = None) -> str:
+def build_unique_process_name(pid: int | None = None) -> str:
     pid = pid or os.getpid()
-    return f"{group_name(os.getpgid(pid))}{_unique_id(pid)}"
+    return f"{build_process_group_name(os.getpgid(pid))}{_build_unique_process_id(pid)}"
 
 
-def group_name(group: int) -> str:
-    return f"{machine_name()}:{_unique_id(group)}:"
+def build_process_group_name(group: int) -> str:
+    return f"{find_machine_name()}:{_build_unique_process_id(group)}:"
 
 
-def _unique_id(pid: int) -> str:
+def _build_unique_process_id(pid: int) -> str:
     """Return a unique name of a process, from its id and its start time.
 
     The process id alone is not unique, because the system reuses ids of processes that

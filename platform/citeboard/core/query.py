@@ -12,13 +12,13 @@ from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils.translation import gettext as _
 
-from citeboard.core.words import nearest
+from citeboard.core.words import find_most_similar_name
 
 MAX_PARAMETER_LENGTH = 400
-MAX_DIGITS = 15
-#: An error response lists at most MAX_UNKNOWN unknown names.
-#: An error response shows at most MAX_QUOTED characters of each name or value.
-MAX_UNKNOWN, MAX_QUOTED = 20, 80
+MAX_PARAMETER_DIGITS = 15
+#: An error response lists at most MAX_UNKNOWN_NAMES_LISTED unknown names.
+#: An error response shows at most MAX_QUOTED_CHARACTERS characters of each name or value.
+MAX_UNKNOWN_NAMES_LISTED, MAX_QUOTED_CHARACTERS = 20, 80
 
 
 class InvalidParameters(BadRequest):
@@ -32,7 +32,7 @@ class InvalidParameters(BadRequest):
         self.errors = errors
 
 
-def invalid_value(
+def build_invalid_value_error(
     name: str, value: object, permitted: Iterable[str]
 ) -> InvalidParameters:
     expected = ", ".join(f"“{one}”" for one in permitted if one)
@@ -41,7 +41,7 @@ def invalid_value(
     return InvalidParameters({name: message % facts})
 
 
-def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
+def reject_unknown_names(names: Iterable[str], known: Collection[str]) -> None:
     """Raise InvalidParameters if a request contains names that are not in ``known``.
 
     The message of the exception suggests the most similar known name for each unknown
@@ -51,16 +51,16 @@ def refuse_unknown(names: Iterable[str], known: Collection[str]) -> None:
     if unknown:
         raise InvalidParameters(
             {
-                shorten_for_message(name): _unknown_message(name, known)
-                for name in unknown[:MAX_UNKNOWN]
+                shorten_for_message(name): _build_unknown_name_message(name, known)
+                for name in unknown[:MAX_UNKNOWN_NAMES_LISTED]
             }
         )
 
 
-def _unknown_message(name: str, known: Collection[str]) -> str:
+def _build_unknown_name_message(name: str, known: Collection[str]) -> str:
     facts = {
         "name": shorten_for_message(name),
-        "near": nearest(shorten_for_message(name), known),
+        "near": find_most_similar_name(shorten_for_message(name), known),
         "names": ", ".join(known),
     }
     if facts["near"]:
@@ -75,10 +75,12 @@ def shorten_for_message(value: object) -> str:
 
     The returned text contains no lone surrogates, which UTF-8 cannot encode.
     """
-    return str(value)[:MAX_QUOTED].encode("utf-8", "replace").decode()
+    return str(value)[:MAX_QUOTED_CHARACTERS].encode("utf-8", "replace").decode()
 
 
-def chosen_value(sent: QueryDict, name: str, permitted: Collection[str]) -> str | None:
+def find_permitted_value(
+    sent: QueryDict, name: str, permitted: Collection[str]
+) -> str | None:
     """Return the last value of a parameter, or None if the URL lacks the parameter.
 
     Raises InvalidParameters if a value is not permitted.
@@ -86,7 +88,7 @@ def chosen_value(sent: QueryDict, name: str, permitted: Collection[str]) -> str 
     values = sent.getlist(name)
     for value in values:
         if value not in permitted:
-            raise invalid_value(name, value, permitted)
+            raise build_invalid_value_error(name, value, permitted)
     return values[-1] if values else None
 
 
@@ -128,7 +130,7 @@ class PageParameters:
         for one in fields(cls) if sent else ():
             name, permitted = one.metadata["name"], one.metadata["permitted"]
             if permitted:
-                chosen_value(sent, name, ("", *permitted))
+                find_permitted_value(sent, name, ("", *permitted))
             values = [
                 value
                 for text in sent.getlist(name)
@@ -159,7 +161,7 @@ class PageParameters:
             pairs += [(one.metadata["name"], str(text)) for text in texts]
         return pairs
 
-    def with_(self, **changes: object) -> str:
+    def build_query_string(self, **changes: object) -> str:
         return "?" + urlencode(self.pairs(**changes))
 
     def choices(
@@ -175,50 +177,50 @@ class PageParameters:
             LinkedChoice(
                 value,
                 label(value),
-                self.with_(**{field_name: value}, **changes),
+                self.build_query_string(**{field_name: value}, **changes),
                 value == current,
             )
             for value in values
         ]
 
 
-def text_parameter(
+def declare_text_parameter(
     name: str,
     *,
     default: str | None = "",
     max_length: int = MAX_PARAMETER_LENGTH,
     choices: Collection[str] = (),
 ) -> Any:
-    return _parameter_field(
+    return _build_parameter_field(
         name, default, lambda text: text[:max_length], permitted=choices
     )
 
 
-def texts_parameter(name: str, *, choices: Collection[str] = ()) -> Any:
-    return _parameter_field(
+def declare_text_list_parameter(name: str, *, choices: Collection[str] = ()) -> Any:
+    return _build_parameter_field(
         name, (), lambda text: text[:MAX_PARAMETER_LENGTH], permitted=choices
     )
 
 
-def search_parameter(name: str) -> Any:
-    return _parameter_field(name, "", lambda text: " ".join(text.split())[:80])
+def declare_search_parameter(name: str) -> Any:
+    return _build_parameter_field(name, "", lambda text: " ".join(text.split())[:80])
 
 
-def number_parameter(name: str, *, default: int | None = None) -> Any:
-    return _parameter_field(name, default, parse_whole_number)
+def declare_number_parameter(name: str, *, default: int | None = None) -> Any:
+    return _build_parameter_field(name, default, parse_whole_number)
 
 
-def numbers_parameter(name: str) -> Any:
-    return _parameter_field(name, (), parse_whole_number)
+def declare_number_list_parameter(name: str) -> Any:
+    return _build_parameter_field(name, (), parse_whole_number)
 
 
-def switch_parameter(name: str, word: str, *, default: bool) -> Any:
-    return _parameter_field(
+def declare_switch_parameter(name: str, word: str, *, default: bool) -> Any:
+    return _build_parameter_field(
         name, default, lambda text: text == word, word, permitted=(word,)
     )
 
 
-def _parameter_field(
+def _build_parameter_field(
     name: str,
     default: object,
     read: Callable[[str], object],
@@ -232,6 +234,6 @@ def _parameter_field(
 def parse_whole_number(text: str) -> int:
     return (
         int(text)
-        if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
+        if text.isascii() and text.isdigit() and len(text) <= MAX_PARAMETER_DIGITS
         else 0
     )

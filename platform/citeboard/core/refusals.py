@@ -1,8 +1,8 @@
-from citeboard.core.words import as_sentence
+from citeboard.core.words import format_as_sentence
 
 
-class Refused(Exception):
+class ActionRefused(Exception):
     status = 409
 
     def answer(self) -> dict[str, object]:
-        return {"detail": as_sentence(self)}
+        return {"detail": format_as_sentence(self)}

@@ -8,17 +8,23 @@ from pathlib import Path
 
 from django.conf import settings
 
-HASHED_FOLDERS = ("platform/citeboard", "tasks", "scoring", "templates", "static")
-HASHED_SUFFIXES = {".py", ".html", ".css", ".js", ".md", ".svg", ".toml"}
+RELEASE_DIGEST_FOLDERS = (
+    "platform/citeboard",
+    "tasks",
+    "scoring",
+    "templates",
+    "static",
+)
+RELEASE_DIGEST_SUFFIXES = {".py", ".html", ".css", ".js", ".md", ".svg", ".toml"}
 
 
 @cache
-def release() -> str:
+def compute_release_digest() -> str:
     digest = hashlib.sha256()
     base = Path(settings.BASE_DIR)
-    for folder in HASHED_FOLDERS:
+    for folder in RELEASE_DIGEST_FOLDERS:
         for path in sorted((base / folder).rglob("*")):
-            if path.suffix in HASHED_SUFFIXES and path.is_file():
+            if path.suffix in RELEASE_DIGEST_SUFFIXES and path.is_file():
                 digest.update(
                     str(path.relative_to(base)).encode() + b"\0" + path.read_bytes()
                 )

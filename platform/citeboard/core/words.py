@@ -6,7 +6,7 @@ from functools import cache
 from django.utils.formats import get_format
 from django.utils.translation import get_language, gettext, ngettext, pgettext
 
-from citeboard.core.instants import is_no_end
+from citeboard.core.instants import is_endless_phase_end
 
 THIN_SPACE = "\u2009"
 #: Texts show at most MAX_SETTING_LENGTH characters of a setting's value on one line.
@@ -17,7 +17,7 @@ def format_thousands(number: int) -> str:
     return f"{number:,}".replace(",", THIN_SPACE)
 
 
-def one_line(text: object) -> str:
+def join_lines(text: object) -> str:
     """Join the lines of a text, such as a database's error message, for the log."""
     return " ".join(str(text).split())
 
@@ -32,11 +32,11 @@ def count_with_noun(number: int, noun: str, plural: str = "") -> str:
 
 
 def localize_separators(number: str) -> str:
-    return number.translate(_number_separators(get_language()))
+    return number.translate(_find_number_separators(get_language()))
 
 
 @cache
-def _number_separators(language: str | None) -> dict[int, str]:
+def _find_number_separators(language: str | None) -> dict[int, str]:
     marks = {
         ".": get_format("DECIMAL_SEPARATOR", language),
         ",": get_format("THOUSAND_SEPARATOR", language),
@@ -66,7 +66,7 @@ def format_duration(seconds: float) -> str:
     return count_with_noun(round(seconds / 86_400), "day")
 
 
-def format_exact_duration(lasted: dt.timedelta) -> str:
+def format_duration_with_all_units(lasted: dt.timedelta) -> str:
     seconds = int(lasted.total_seconds())
     if seconds < 1:
         return count_with_noun(
@@ -89,13 +89,13 @@ def join_names(names: Sequence[str]) -> str:
     }
 
 
-def as_sentence(clause: object) -> str:
+def format_as_sentence(clause: object) -> str:
     text = str(clause)
     return f"{text[:1].upper()}{text[1:].rstrip('.')}."
 
 
 def format_setting(value: object, key: str = "") -> str:
-    if is_no_end(key, value):
+    if is_endless_phase_end(key, value):
         return gettext("no end")
     if value is None:
         return pgettext("setting", "none")
@@ -116,7 +116,7 @@ def truncate_text(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def find_most_similar_name(name: str, known: Iterable[str]) -> str:
     """Return the known name that is most similar to ``name``, or an empty text."""
     by_lower_case = {one.lower(): one for one in known}
     close = difflib.get_close_matches(name.lower(), by_lower_case, n=1)

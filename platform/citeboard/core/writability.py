@@ -19,35 +19,35 @@ from django.conf import settings
 from django.db import Error as DatabaseTrouble, close_old_connections, connection
 from django.utils import timezone
 
-from citeboard.core.database import database_time_after
-from citeboard.core.env import MAX_WRITER_WAIT_SECONDS
+from citeboard.core.database import database_time_expression
+from citeboard.core.env import SQLITE_WRITER_WAIT_SECONDS
 from citeboard.core.models import Heartbeat
 from citeboard.core.outages import (
-    AWAY,
-    DATABASE,
+    DATABASE_SERVICE,
     FULL_DISK_REASON,
+    INSUFFICIENT_STORAGE_STATUS,
     NO_ANSWER_REASON,
-    NO_ROOM,
     READ_ONLY_REASON,
+    UNAVAILABLE_STATUS,
     Outage,
-    note_database_error,
-    note_recovery,
-    outage_of,
+    find_outage,
+    log_database_error,
+    log_recovery,
 )
-from citeboard.core.processes import machine_name
+from citeboard.core.processes import find_machine_name
 
 HEARTBEAT_SECONDS = 2.0
-#: A record of a write is valid for RECORD_VALID_SECONDS.
-#: RECORD_VALID_SECONDS is longer than a writer may wait for SQLite's lock.
-RECORD_VALID_SECONDS = MAX_WRITER_WAIT_SECONDS + 10.0
-#: The row of a machine is deleted HEARTBEAT_KEPT_SECONDS after its last heartbeat.
-HEARTBEAT_KEPT_SECONDS = 24 * 3600
+#: A record of a write is valid for WRITE_RECORD_LIFETIME_SECONDS.
+#: WRITE_RECORD_LIFETIME_SECONDS is longer than a writer may wait for SQLite's lock.
+WRITE_RECORD_LIFETIME_SECONDS = SQLITE_WRITER_WAIT_SECONDS + 10.0
+#: The row of a machine is deleted HEARTBEAT_LIFETIME_SECONDS after its last heartbeat.
+HEARTBEAT_LIFETIME_SECONDS = 24 * 3600
 #: SQLite needs at least MIN_FREE_BYTES bytes of free disk space for a commit.
 MIN_FREE_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class WriteRecord:
+class HeartbeatWriteResult:
     """The result of one write to the heartbeat row of this machine.
 
     ``reason`` is the reason for a failed write, or an empty text if the write
@@ -60,26 +60,26 @@ class WriteRecord:
     is_busy: bool = False
 
 
-def write_heartbeat() -> WriteRecord:
+def write_heartbeat() -> HeartbeatWriteResult:
     """Write the heartbeat row of this machine, and store the result in the work folder."""
-    before = last_write_record()
+    before = read_last_write_record()
     try:
         _write_heartbeat_row()
-        record = WriteRecord(at=time.time())
+        record = HeartbeatWriteResult(at=time.time())
         # A heartbeat reports only the end of outages that a heartbeat has reported.
         # Sweeps of the queue report the outages that sweeps have noticed.
         if before is not None and before.reason:
-            note_recovery(DATABASE)
+            log_recovery(DATABASE_SERVICE)
     except DatabaseTrouble as error:
         connection.close()
-        outage = outage_of(error) or Outage(AWAY, NO_ANSWER_REASON, 0)
-        record = WriteRecord(
+        outage = find_outage(error) or Outage(UNAVAILABLE_STATUS, NO_ANSWER_REASON, 0)
+        record = HeartbeatWriteResult(
             at=time.time(),
             reason=outage.reason,
             status=outage.status,
             is_busy=outage.is_busy,
         )
-        note_database_error(error, outage.reason)
+        log_database_error(error, outage.reason)
     # If the record cannot be stored, other processes check the database themselves.
     with suppress(OSError):
         _save_write_record(record)
@@ -97,7 +97,7 @@ def write_heartbeats_until(ended: threading.Event) -> None:
 
 def _write_heartbeat_row() -> None:
     Heartbeat.objects.bulk_create(
-        [Heartbeat(machine=machine_name(), at=timezone.now())],
+        [Heartbeat(machine=find_machine_name(), at=timezone.now())],
         update_conflicts=True,
         unique_fields=["machine"],
         update_fields=["at"],
@@ -106,32 +106,32 @@ def _write_heartbeat_row() -> None:
 
 def delete_old_heartbeats() -> int:
     return Heartbeat.objects.filter(
-        at__lt=database_time_after(-HEARTBEAT_KEPT_SECONDS)
+        at__lt=database_time_expression(-HEARTBEAT_LIFETIME_SECONDS)
     ).delete()[0]
 
 
-def last_write_record() -> WriteRecord | None:
+def read_last_write_record() -> HeartbeatWriteResult | None:
     """Return the latest record of a write on this machine, or None if no valid record
     exists.
 
-    A record of a write that is older than RECORD_VALID_SECONDS is not valid.
+    A record of a write that is older than WRITE_RECORD_LIFETIME_SECONDS is not valid.
     """
     try:
-        record = WriteRecord(**json.loads(_path_of_record().read_text()))
+        record = HeartbeatWriteResult(**json.loads(_write_record_path().read_text()))
         age = time.time() - record.at
     except (OSError, ValueError, TypeError):
         return None
-    return record if 0 <= age < RECORD_VALID_SECONDS else None
+    return record if 0 <= age < WRITE_RECORD_LIFETIME_SECONDS else None
 
 
-def write_problem() -> WriteRecord | None:
+def find_write_problem() -> HeartbeatWriteResult | None:
     """Return the reason why this machine cannot write to the database, or None.
 
     Without a valid record, the function looks for a problem without writing.
     """
-    if (record := last_write_record()) is not None:
+    if (record := read_last_write_record()) is not None:
         return record if record.reason else None
-    return _problem_by_reading()
+    return _find_problem_by_reading()
 
 
 def is_writable() -> bool:
@@ -139,38 +139,48 @@ def is_writable() -> bool:
 
     A busy database counts as writable.
     """
-    problem = write_problem()
+    problem = find_write_problem()
     return problem is None or problem.is_busy
 
 
-def _problem_by_reading() -> WriteRecord | None:
+def _find_problem_by_reading() -> HeartbeatWriteResult | None:
     if connection.vendor == "postgresql":
         try:
             with connection.cursor() as cursor:
                 cursor.execute("SHOW transaction_read_only")
                 if cursor.fetchone()[0] == "on":
-                    return WriteRecord(
-                        at=time.time(), reason=READ_ONLY_REASON, status=AWAY
+                    return HeartbeatWriteResult(
+                        at=time.time(),
+                        reason=READ_ONLY_REASON,
+                        status=UNAVAILABLE_STATUS,
                     )
         except DatabaseTrouble as error:
             connection.close()
-            outage = outage_of(error) or Outage(AWAY, NO_ANSWER_REASON, 0)
-            return WriteRecord(at=time.time(), reason=outage.reason, status=AWAY)
+            outage = find_outage(error) or Outage(
+                UNAVAILABLE_STATUS, NO_ANSWER_REASON, 0
+            )
+            return HeartbeatWriteResult(
+                at=time.time(), reason=outage.reason, status=UNAVAILABLE_STATUS
+            )
         return None
     with suppress(OSError):
         folder = Path(connection.settings_dict["NAME"]).parent
         if folder.is_dir() and shutil.disk_usage(folder).free < MIN_FREE_BYTES:
-            return WriteRecord(at=time.time(), reason=FULL_DISK_REASON, status=NO_ROOM)
+            return HeartbeatWriteResult(
+                at=time.time(),
+                reason=FULL_DISK_REASON,
+                status=INSUFFICIENT_STORAGE_STATUS,
+            )
     return None
 
 
-def _save_write_record(record: WriteRecord) -> None:
-    path = _path_of_record()
+def _save_write_record(record: HeartbeatWriteResult) -> None:
+    path = _write_record_path()
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     new = path.with_suffix(f".{threading.get_native_id()}")
     new.write_text(json.dumps(asdict(record)))
     new.replace(path)
 
 
-def _path_of_record() -> Path:
+def _write_record_path() -> Path:
     return Path(settings.WORK_DIR) / "database-write.json"

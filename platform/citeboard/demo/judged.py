@@ -11,25 +11,29 @@ from pathlib import Path
 from django.db import transaction
 
 from citeboard.demo.prepare import (
-    DEMO_SEASON,
+    DEMO_SEASON_SLUG,
     EXAMPLES_FOLDER,
-    NEWEST_TASK,
-    ORGANISER,
+    NEWEST_DEMO_TASK_SLUG,
+    ORGANISER_ROLE,
     POLL_SECONDS,
-    PRACTICE_PHASE,
-    call_when_process_free,
+    PRACTICE_PHASE_SLUG,
+    call_when_sandbox_process_free,
     get_or_create_account,
 )
-from citeboard.demo.systems import SAMPLE_SEED, SAMPLED_UNITS, SYSTEMS_BY_TASK
+from citeboard.demo.systems import (
+    ESTIMATE_SAMPLE_SEED,
+    SAMPLED_UNITS_PER_RUN,
+    SYSTEMS_BY_TASK,
+)
 from scoring.human import disagreements, estimates
 from scoring.models import EstimateSheet
 from scoring.worker.estimating import SampleParameters, compute_estimates
 from tasks.models import Gold, Phase, Submission
 
-#: The file PEOPLES_LABELS_FILE contains people's labels in the format that organisers upload.
-PEOPLES_LABELS_FILE: Path = EXAMPLES_FOLDER / "demo-season" / "claims-people.jsonl"
-#: The sheet of disagreements between judges has DISAGREEMENT_PAIRS pairs.
-DISAGREEMENT_PAIRS = 20
+#: The file PEOPLE_LABELS_FILE contains people's labels in the format that organisers upload.
+PEOPLE_LABELS_FILE: Path = EXAMPLES_FOLDER / "demo-season" / "claims-people.jsonl"
+#: The sheet of disagreements between judges has DISAGREEMENT_PAIR_COUNT pairs.
+DISAGREEMENT_PAIR_COUNT = 20
 
 
 def publish_estimates(*, patience: float = 0) -> bool:
@@ -41,13 +45,15 @@ def publish_estimates(*, patience: float = 0) -> bool:
     runs and stay unchanged.
     """
     phases = Phase.objects.select_related("task__season").filter(
-        task__season__slug=DEMO_SEASON, task__slug=NEWEST_TASK, slug=PRACTICE_PHASE
+        task__season__slug=DEMO_SEASON_SLUG,
+        task__slug=NEWEST_DEMO_TASK_SLUG,
+        slug=PRACTICE_PHASE_SLUG,
     )
     phase = phases.first()
     deadline = time.monotonic() + patience
     if phase is None or phase.estimate_sheets.exists():
         return True
-    while runs := _newest_demo_runs(phase):
+    while runs := _find_newest_demo_runs(phase):
         if all(run.status == Submission.Status.SCORED for run in runs):
             _publish_estimate_sheet(phase, runs)
             _draw_disagreements(phase)
@@ -58,8 +64,8 @@ def publish_estimates(*, patience: float = 0) -> bool:
     return True
 
 
-def _newest_demo_runs(phase: Phase) -> list[Submission]:
-    names = [system.name for system in SYSTEMS_BY_TASK[NEWEST_TASK]]
+def _find_newest_demo_runs(phase: Phase) -> list[Submission]:
+    names = [system.name for system in SYSTEMS_BY_TASK[NEWEST_DEMO_TASK_SLUG]]
     runs = phase.submissions.select_related("phase__task__season")
     by_system = {
         run.system: run for run in runs.filter(system__in=names).order_by("-pk")
@@ -73,15 +79,20 @@ def _draw_disagreements(phase: Phase) -> None:
 
     Demo seasons from earlier releases have only one judge and get no sheet.
     """
-    organiser = get_or_create_account(ORGANISER)
-    for judge in disagreements.judges_to_compare(phase):
+    organiser = get_or_create_account(ORGANISER_ROLE)
+    for judge in disagreements.list_judges_to_compare(phase):
         asked = disagreements.DisagreementRequest(
-            phase=phase, judge=judge, pairs=DISAGREEMENT_PAIRS, seed=SAMPLE_SEED
+            phase=phase,
+            judge=judge,
+            pairs=DISAGREEMENT_PAIR_COUNT,
+            seed=ESTIMATE_SAMPLE_SEED,
         )
-        found = call_when_process_free(
+        found = call_when_sandbox_process_free(
             disagreements.sample_disagreements, asked, organiser
         )
-        lines = estimates.store_sheet_file(disagreements.lines_to_label(asked, found))
+        lines = estimates.store_sheet_file(
+            disagreements.build_lines_for_people_to_label(asked, found)
+        )
         disagreements.save_disagreement_sheet(asked, found, lines, by=organiser)
 
 
@@ -92,17 +103,19 @@ def _publish_estimate_sheet(phase: Phase, runs: Sequence[Submission]) -> None:
         phase=phase,
         gold=gold,
         rules=phase.task.rules[0],
-        of=EstimateSheet.Of.CLAIMS,
-        labels=SAMPLED_UNITS,
-        seed=SAMPLE_SEED,
+        of=EstimateSheet.UnitKind.CLAIMS,
+        labels=SAMPLED_UNITS_PER_RUN,
+        seed=ESTIMATE_SAMPLE_SEED,
         runs=runs,
     )
     drawn = estimates.store_sheet_file(
-        call_when_process_free(estimates.draw_sample, sampling)
+        call_when_sandbox_process_free(estimates.sample_units_as_sheet_lines, sampling)
     )
-    found = call_when_process_free(compute_estimates, sampling, PEOPLES_LABELS_FILE)
+    found = call_when_sandbox_process_free(
+        compute_estimates, sampling, PEOPLE_LABELS_FILE
+    )
     people = estimates.store_sheet_file(found.rows)
-    organiser = get_or_create_account(ORGANISER)
+    organiser = get_or_create_account(ORGANISER_ROLE)
     with transaction.atomic():
         sheet = estimates.save_estimate_sheet(sampling, drawn, by=organiser)
         estimates.save_people_labels(sheet, found.result, people, by=organiser)

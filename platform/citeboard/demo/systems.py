@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-#: The demo's practice phases use the split DEMO_SPLIT, and other phases use other topics.
-DEMO_SPLIT = "demo"
+#: The demo's practice phases use the split DEMO_SPLIT_NAME, and other phases use other topics.
+DEMO_SPLIT_NAME = "demo"
 
 
-def seeded_random(*names: object) -> Random:
+def create_seeded_random(*names: object) -> Random:
     return Random(" ".join(map(str, names)))  # noqa: S311  (nothing here is a secret)
 
 
@@ -29,23 +29,23 @@ class DemoSystem:
     def slug(self) -> str:
         return re.sub("[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
-    def luck(self, *names: object) -> Random:
+    def create_answer_random(self, *names: object) -> Random:
         """Return a random generator for the answers of this demo system.
 
         Demo systems with the same ``taste`` get the same random numbers.
         """
-        return seeded_random(self.taste or self.name, *names)
+        return create_seeded_random(self.taste or self.name, *names)
 
-    def quality_on(self, paper: str) -> float:
+    def quality_on_paper(self, paper: str) -> float:
         """Return the probability that this demo system gives a correct answer for a
         paper.
         """
-        return self.quality + self.swing * seeded_random(self.name, "on", paper).choice(
-            (-1, 1)
-        )
+        return self.quality + self.swing * create_seeded_random(
+            self.name, "on", paper
+        ).choice((-1, 1))
 
     @property
-    def costs(self) -> dict[str, float]:
+    def simulated_costs(self) -> dict[str, float]:
         seconds = round(3 * 1000**self.quality)
         return {
             "wall_seconds": seconds,
@@ -69,8 +69,8 @@ SYSTEMS_BY_TASK = {
     )["systems"].items()
     for task in (("1a", "1b") if of_them == "spans" else (of_them,))
 }
-#: The runs of FIELD_SYSTEMS in the season with declared tasks are stored as files.
-FIELD_SYSTEMS = (
+#: The runs of FIELD_TASK_SYSTEMS in the season with declared tasks are stored as files.
+FIELD_TASK_SYSTEMS = (
     DemoSystem("Egret", "coinflip", "Answers drawn by lot.", 0.2),
     DemoSystem(
         "Fulmar", "cue-words", "Cue words, and else what is most frequent.", 0.55
@@ -88,7 +88,7 @@ FIELD_SYSTEMS = (
         0.84,
     ),
 )
-REPORT_WRITERS = (
+REPORT_WRITING_SYSTEMS = (
     DemoSystem(
         "Egret", "cut-and-paste", "Sentences of the first documents found.", 0.3
     ),
@@ -102,19 +102,21 @@ REPORT_WRITERS = (
         "Avocet", "write-verify", "Drops sentences that no document supports.", 0.75
     ),
 )
-#: Two of the demo's REPORT_JUDGES have judged teams' reports, and the third only counts words.
-REPORT_JUDGES = (
+#: Two of the demo's REPORT_JUDGING_SYSTEMS have judged teams' reports, and the third only counts words.
+REPORT_JUDGING_SYSTEMS = (
     DemoSystem("Curlew", "word-counter", "Counts words and reads none.", 0.2),
     DemoSystem("Bittern", "magpie-judge", "Takes every fact that glitters.", 0.7),
     DemoSystem("Avocet", "heron-judge", "Stands still until a fact moves.", 0.9),
 )
-#: A sample contains SAMPLED_UNITS instances of each run, and 60 judgements in total.
-SAMPLED_UNITS = 21
-SAMPLE_SEED = "demo-178"
-#: LEAD_SYSTEM is the baseline run in the season file, which has no team.
+#: A sample contains SAMPLED_UNITS_PER_RUN instances of each run, and 60 judgements in total.
+SAMPLED_UNITS_PER_RUN = 21
+ESTIMATE_SAMPLE_SEED = "demo-178"
+#: LEAD_BASELINE_SYSTEM is the baseline run in the season file, which has no team.
 #: New users of the demo can submit the file of the baseline run as a trial.
-LEAD_SYSTEM = DemoSystem("", "lead", "The easiest answer that can be given.", 0.0)
+LEAD_BASELINE_SYSTEM = DemoSystem(
+    "", "lead", "The easiest answer that can be given.", 0.0
+)
 
 
-def task_folder_of_split(name: str, split: str) -> str:
-    return name if split == DEMO_SPLIT else f"{name}-{split}"
+def find_task_folder(name: str, split: str) -> str:
+    return name if split == DEMO_SPLIT_NAME else f"{name}-{split}"

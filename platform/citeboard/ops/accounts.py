@@ -16,7 +16,7 @@ from django.db.models import Q
 
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
-from citeboard.teams.membership import hand_lead_over, locked, revoke_invitation
+from citeboard.teams.membership import lock_team, revoke_invitation, transfer_team_lead
 from citeboard.teams.models import MailedInvitation, Membership, Team, User
 from scoring.models import Annotator, Preference, Rating, ResultConfirmation
 from tasks import models
@@ -37,8 +37,8 @@ def delete_account(user: User) -> str:
         for organiser in models.Organiser.objects.filter(user=user).select_related(
             "season"
         ):
-            changes = [audit.Change("role", organiser.role, None)]
-            audit.record(
+            changes = [audit.SettingChange("role", organiser.role, None)]
+            audit.record_action(
                 f"{organiser.role}-left",
                 actor=user,
                 subject=user,
@@ -47,7 +47,9 @@ def delete_account(user: User) -> str:
             )
         for request in models.JoinRequest.objects.filter(user=user):
             delete_notifications(request.event)
-        MailedInvitation.objects.filter(address__in=confirmed_addresses(user)).delete()
+        MailedInvitation.objects.filter(
+            address__in=find_confirmed_addresses(user)
+        ).delete()
         _remove_name_from_history(user, called)
         _remove_address_from_seasons(user.email, called)
         Annotator.objects.filter(user=user).update(user=None, name=called)
@@ -60,7 +62,7 @@ def delete_account(user: User) -> str:
 
 
 def _remove_from_team(team: Team, user: User) -> None:
-    team = locked(team)
+    team = lock_team(team)
     heir = (
         Membership.objects.filter(team=team)
         .exclude(user=user)
@@ -69,7 +71,7 @@ def _remove_from_team(team: Team, user: User) -> None:
     )
     place = Membership.objects.get(team=team, user=user)
     if heir is not None and place.role == Membership.Role.LEAD:
-        hand_lead_over(team=team, to=heir.user, by=user)
+        transfer_team_lead(team=team, to=heir.user, by=user)
     revoke_invitation(team=team, by=user)
     took_part = (
         models.Registration.objects.filter(team=team).exists()
@@ -79,7 +81,7 @@ def _remove_from_team(team: Team, user: User) -> None:
         team.delete()
         return
     Membership.objects.filter(team=team, user=user).delete()
-    audit.record("member-left", actor=user, subject=user, place=team)
+    audit.record_action("member-left", actor=user, subject=user, place=team)
 
 
 def _remove_name_from_history(user: User, called: str) -> None:
@@ -143,7 +145,7 @@ def _remove_address_from_seasons(address: str, called: str) -> None:
         entry.save(update_fields=["text", "facts", "changes"])
 
 
-def collect_own_data(user: User) -> dict[str, Any]:
+def collect_user_data(user: User) -> dict[str, Any]:
     organised = models.Organiser.objects.filter(user=user).select_related("season")
     reports = models.Report.objects.filter(reported_by=user)
     questions = models.Question.objects.filter(asked_by=user).select_related("season")
@@ -168,10 +170,10 @@ def collect_own_data(user: User) -> dict[str, Any]:
                 **(about if run.team_id in own_teams else {}),
                 "filename": run.filename,
                 "sha256": run.sha256,
-                "submitted": _json_value(run.submitted_at),
+                "submitted": _convert_value_to_json(run.submitted_at),
             }
         )
-    [account] = _rows_as_json(
+    [account] = _convert_rows_to_json(
         [user],
         address="email",
         name="name",
@@ -191,7 +193,7 @@ def collect_own_data(user: User) -> dict[str, Any]:
                 "email", "verified", "primary"
             )
         ),
-        "teams": _rows_as_json(
+        "teams": _convert_rows_to_json(
             memberships,
             team="team.name",
             description="team.description",
@@ -199,81 +201,83 @@ def collect_own_data(user: User) -> dict[str, Any]:
             role="role",
             joined="joined_at",
         ),
-        "organises": _rows_as_json(organised, season="season.slug", role="role"),
-        "questions": _rows_as_json(
+        "organises": _convert_rows_to_json(
+            organised, season="season.slug", role="role"
+        ),
+        "questions": _convert_rows_to_json(
             questions,
             season="season.slug",
             asked="asked_at",
             text="text",
             answer="answer",
         ),
-        "reports": _rows_as_json(
+        "reports": _convert_rows_to_json(
             reports, about="address", reported="reported_at", text="text"
         ),
-        "terms": _rows_as_json(
+        "terms": _convert_rows_to_json(
             terms,
             season="terms.season.slug",
             version="terms.number",
             accepted="accepted_at",
             given="given",
         ),
-        "invited_to": _rows_as_json(
-            mailed.filter(address__in=confirmed_addresses(user)),
+        "invited_to": _convert_rows_to_json(
+            mailed.filter(address__in=find_confirmed_addresses(user)),
             team="team.name",
             written="created_at",
             state="state",
         ),
-        "invited": _rows_as_json(
+        "invited": _convert_rows_to_json(
             mailed.filter(created_by=user),
             team="team.name",
             address="address",
             written="created_at",
         ),
-        "asked_to_join": _rows_as_json(
+        "asked_to_join": _convert_rows_to_json(
             models.JoinRequest.objects.filter(user=user).select_related("team"),
             team="team.name",
             asked="asked_at",
             message="message",
         ),
-        "tokens": _rows_as_json(
+        "tokens": _convert_rows_to_json(
             user.tokens.all(), name="name", scope="scope", created="created_at"
         ),
         "runs": runs,
-        "ratings": _rows_as_json(
+        "ratings": _convert_rows_to_json(
             Rating.objects.filter(annotator__user=user).select_related("text"),
             text="text.code",
             readability="readability",
             consistency="consistency",
             rated="rated_at",
         ),
-        "preferences": _rows_as_json(
+        "preferences": _convert_rows_to_json(
             Preference.objects.filter(annotator__user=user).select_related("pair"),
             sheet="annotator.sheet_id",
             pair="pair.position",
             label="label",
             judged="judged_at",
         ),
-        "confirmed_results": _rows_as_json(
+        "confirmed_results": _convert_rows_to_json(
             ResultConfirmation.objects.filter(by=user),
             run="submission_id",
             said="at",
             state="state",
             message="message",
         ),
-        "asked_for": _rows_as_json(
+        "asked_for": _convert_rows_to_json(
             user.background_jobs.select_related("season"),
             what="kind",
             season="season.slug",
             asked="created_at",
             file="filename",
         ),
-        "messages": _rows_as_json(
+        "messages": _convert_rows_to_json(
             models.Notification.objects.filter(user=user),
             at="created_at",
             kind="kind",
             read="read_at",
         ),
-        "history": _rows_as_json(
+        "history": _convert_rows_to_json(
             AuditEntry.objects.filter(actor=user).order_by("at", "pk"),
             at="at",
             did="words",
@@ -281,17 +285,24 @@ def collect_own_data(user: User) -> dict[str, Any]:
     }
 
 
-def _rows_as_json(rows: Iterable[object], **columns: str) -> list[dict[str, Any]]:
+def _convert_rows_to_json(
+    rows: Iterable[object], **columns: str
+) -> list[dict[str, Any]]:
     return [
-        {name: _json_value(attrgetter(path)(row)) for name, path in columns.items()}
+        {
+            name: _convert_value_to_json(attrgetter(path)(row))
+            for name, path in columns.items()
+        }
         for row in rows
     ]
 
 
-def _json_value(value: object) -> object:
-    return audit.as_json(value) if isinstance(value, dt.datetime) else value
+def _convert_value_to_json(value: object) -> object:
+    return (
+        audit.convert_to_json_value(value) if isinstance(value, dt.datetime) else value
+    )
 
 
-def confirmed_addresses(user: User) -> list[str]:
+def find_confirmed_addresses(user: User) -> list[str]:
     confirmed = EmailAddress.objects.filter(user=user, verified=True)
     return [address.lower() for address in confirmed.values_list("email", flat=True)]

@@ -31,50 +31,57 @@ from django.db.models import F
 from django.utils.crypto import salted_hmac
 
 from citeboard.core import storage
-from citeboard.core.database import schema_state, unknown_migrations
-from citeboard.core.models import save_last_done
-from citeboard.core.release import release
-from citeboard.ops.pruning import NamedFile, named_files
+from citeboard.core.database import find_unknown_migrations, read_schema_state
+from citeboard.core.models import save_time_of_last_run
+from citeboard.core.release import compute_release_digest
+from citeboard.ops.pruning import ReferencedFile, list_referenced_files
 from citeboard.teams.models import Team, User
-from scoring.exchange.mounted import MOUNTS_FOLDER as ARCHIVES, mounted_archives
+from scoring.exchange.mounted import (
+    MOUNTED_ARCHIVES_FOLDER_NAME as ARCHIVES,
+    list_mounted_archives,
+)
 from scoring.models import BoardOrder
 from scoring.results.board.standings import Board, compute_board
 from scoring.results.board.visibility import Audience
 from tasks.jobs import tallies
 from tasks.models import Phase, Season
 
-FILES_FOLDER = "files"
-#: The `LastDone` row with the name BACKUP_EVENT contains the time of the last backup.
-BACKUP_EVENT = "backup"
+BACKUP_FILES_FOLDER = "files"
+#: The `LastDone` row with the name LAST_BACKUP_ROW_NAME contains the time of the last backup.
+LAST_BACKUP_ROW_NAME = "backup"
 #: A backup fails if files are replaced during each of MAX_SNAPSHOT_ATTEMPTS database snapshots.
 MAX_SNAPSHOT_ATTEMPTS = 5
 
 
 def write_backup(
     target: Path, *, with_secret: bool = True, is_incremental: bool = False
-) -> "Manifest":
+) -> "BackupManifest":
     """Write a complete backup of the site to an empty or missing folder.
 
-    After an error, the target folder is unchanged. Raises BackupRefused.
+    After an error, the target folder is unchanged. Raises BackupNotPossible.
 
     An incremental backup is complete too, but shares unchanged files with the newest
     backup in the same parent folder by hard links.
     """
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise BackupRefused(
+        raise BackupNotPossible(
             f"{target} is there already; a backup is written where nothing is"
         )
-    state = schema_state()
+    state = read_schema_state()
     if state.missing or state.unknown:
-        raise BackupRefused(
+        raise BackupNotPossible(
             f"the database is not of this release ({len(state.missing)} migrations are missing, "
             f"{len(state.unknown)} unknown); make the backup with the release that it is of"
         )
     target.parent.mkdir(parents=True, exist_ok=True)
-    earlier = next(iter(_list_backups(target.parent)), None) if is_incremental else None
+    earlier = (
+        next(iter(_list_backup_folders(target.parent)), None)
+        if is_incremental
+        else None
+    )
     draft = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
-        manifest = _write_files(
+        manifest = _write_backup_files(
             draft, state.applied, with_secret=with_secret, earlier=earlier
         )
         os.sync()
@@ -82,109 +89,119 @@ def write_backup(
     except BaseException:
         shutil.rmtree(draft, ignore_errors=True)
         raise
-    save_last_done(BACKUP_EVENT, dt.datetime.fromisoformat(manifest.made_at))
+    save_time_of_last_run(
+        LAST_BACKUP_ROW_NAME, dt.datetime.fromisoformat(manifest.made_at)
+    )
     return manifest
 
 
-def _list_backups(folder: Path) -> list[Path]:
+def _list_backup_folders(folder: Path) -> list[Path]:
     dated = []
     for path in folder.iterdir():
         if (path / MANIFEST_FILE).is_file():
-            with suppress(BackupRefused):
+            with suppress(BackupNotPossible):
                 dated.append((read_manifest(path).made_at, path))
     return [path for _, path in sorted(dated, reverse=True)]
 
 
 def remove_older_backups(target: Path, keep: int) -> list[Path]:
-    old = [folder for folder in _list_backups(target.parent)[keep:] if folder != target]
+    old = [
+        folder
+        for folder in _list_backup_folders(target.parent)[keep:]
+        if folder != target
+    ]
     for folder in old:
         shutil.rmtree(folder)
     return old
 
 
-def _write_files(
+def _write_backup_files(
     draft: Path, migrations: list[str], *, with_secret: bool, earlier: Path | None
-) -> "Manifest":
+) -> "BackupManifest":
     made_at = dt.datetime.now(dt.UTC)
     linked = read_manifest(earlier).files if earlier else {}
     for _ in range(MAX_SNAPSHOT_ATTEMPTS):
         made_at = dt.datetime.now(dt.UTC)
-        (draft / FILES_FOLDER).mkdir(exist_ok=True)
+        (draft / BACKUP_FILES_FOLDER).mkdir(exist_ok=True)
         with read_database_snapshot():
-            database = write_database(draft)
-            named = set(named_files())
-            boards = board_digests()
+            database = write_database_backup(draft)
+            named = set(list_referenced_files())
+            boards = compute_board_digests()
         if earlier is not None:
             for file in named:
-                _hard_link_unchanged(
+                _hard_link_unchanged_file(
                     file,
-                    linked.get(f"{FILES_FOLDER}/{file.name}"),
-                    earlier / FILES_FOLDER,
-                    draft / FILES_FOLDER,
+                    linked.get(f"{BACKUP_FILES_FOLDER}/{file.name}"),
+                    earlier / BACKUP_FILES_FOLDER,
+                    draft / BACKUP_FILES_FOLDER,
                 )
-        absent = {file for file in named if not _copy_file(file, draft / FILES_FOLDER)}
-        lost = absent & set(named_files()) if absent else absent
+        absent = {
+            file for file in named if not _copy_file(file, draft / BACKUP_FILES_FOLDER)
+        }
+        lost = absent & set(list_referenced_files()) if absent else absent
         if absent == lost:
             break
-        shutil.rmtree(draft / TABLES_FOLDER, ignore_errors=True)
+        shutil.rmtree(draft / TABLE_DUMPS_FOLDER, ignore_errors=True)
     else:
-        raise BackupRefused(
+        raise BackupNotPossible(
             f"files were replaced during each of {MAX_SNAPSHOT_ATTEMPTS} snapshots; try again later"
         )
     # The backup deletes damaged copies, and files that only an earlier snapshot names.
-    wanted = {draft / FILES_FOLDER / file.name for file in named - lost}
+    wanted = {draft / BACKUP_FILES_FOLDER / file.name for file in named - lost}
     for path in [
         path
-        for path in (draft / FILES_FOLDER).rglob("*")
+        for path in (draft / BACKUP_FILES_FOLDER).rglob("*")
         if path.is_file() and path not in wanted
     ]:
         path.unlink()
     # Mounted archives never change, so the backup copies archives as whole folders.
-    for archive in mounted_archives():
+    for archive in list_mounted_archives():
         shutil.copytree(archive.folder, draft / ARCHIVES / archive.slug)
-    manifest = Manifest(
-        release=release(),
+    manifest = BackupManifest(
+        release=compute_release_digest(),
         made_at=made_at.isoformat(timespec="milliseconds"),
         database=database,
         migrations=migrations,
         boards=boards,
-        secret=write_secret(draft, is_wanted=with_secret),
-        secret_print=secret_key_fingerprint(settings.SECRET_KEY),
+        secret=write_secret_key(draft, is_wanted=with_secret),
+        secret_print=compute_secret_key_fingerprint(settings.SECRET_KEY),
         lost=sorted(file.name for file in lost),
-        files=digests_in(draft),
+        files=compute_digests_in_folder(draft),
     )
     text = json.dumps(asdict(manifest), ensure_ascii=False, indent=1)
     (draft / MANIFEST_FILE).write_text(f"{text}\n", encoding="utf-8")
-    if wrong := describe_differences(read_manifest(draft), digests_in(draft)):
-        raise BackupRefused(f"what was written reads back otherwise: {wrong[0]}")
+    if wrong := describe_differences(
+        read_manifest(draft), compute_digests_in_folder(draft)
+    ):
+        raise BackupNotPossible(f"what was written reads back otherwise: {wrong[0]}")
     return manifest
 
 
-def _hard_link_unchanged(
-    file: NamedFile, there: tuple[int, str] | None, earlier: Path, folder: Path
+def _hard_link_unchanged_file(
+    file: ReferencedFile, there: tuple[int, str] | None, earlier: Path, folder: Path
 ) -> None:
     path = folder / file.name
     with suppress(OSError):
         if (
             there
-            and digest_of(earlier / file.name) == there
+            and compute_size_and_digest(earlier / file.name) == there
             and default_storage.size(file.name) == there[0]
         ):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.hardlink_to(earlier / file.name)
 
 
-def _copy_file(file: NamedFile, folder: Path) -> bool:
+def _copy_file(file: ReferencedFile, folder: Path) -> bool:
     path = folder / file.name
     is_known = path.exists() and (path.stat().st_nlink > 1 or file.sha256)
-    if is_known and digest_of(path)[1].startswith(file.sha256):
+    if is_known and compute_size_and_digest(path)[1].startswith(file.sha256):
         return True
     path.unlink(missing_ok=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256()
     try:
         with default_storage.open(file.name, "rb") as stored, path.open("wb") as copy:
-            while part := stored.read(CHUNK_BYTES):
+            while part := stored.read(READ_CHUNK_BYTES):
                 digest.update(part)
                 copy.write(part)
     except FileNotFoundError:
@@ -196,15 +213,15 @@ def _copy_file(file: NamedFile, folder: Path) -> bool:
 MANIFEST_FILE = "manifest.json"
 #: This release writes and reads backups of the format version BACKUP_FORMAT_VERSION.
 BACKUP_FORMAT_VERSION = 1
-CHUNK_BYTES = 1 << 20
+READ_CHUNK_BYTES = 1 << 20
 
 
-class BackupRefused(Exception):
+class BackupNotPossible(Exception):
     pass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Manifest:
+class BackupManifest:
     """The manifest of a backup, which describes the site and lists all files.
 
     ``files`` maps the path of every other file in the backup to its size and SHA-256.
@@ -226,46 +243,50 @@ class Manifest:
         return sum(size for size, _ in self.files.values())
 
 
-def read_manifest(folder: Path) -> Manifest:
+def read_manifest(folder: Path) -> BackupManifest:
     path = folder / MANIFEST_FILE
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts["form"] != BACKUP_FORMAT_VERSION:
-            raise BackupRefused(
+            raise BackupNotPossible(
                 f"{path}: a backup of form {facts['form']}; this release reads form {BACKUP_FORMAT_VERSION}"
             )
         facts["files"] = {
             name: (int(size), str(digest))
             for name, (size, digest) in facts["files"].items()
         }
-        return Manifest(**facts)
+        return BackupManifest(**facts)
     except FileNotFoundError:
-        raise BackupRefused(
+        raise BackupNotPossible(
             f"{folder} is no backup: it has no {MANIFEST_FILE}"
         ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as reason:
-        raise BackupRefused(
+        raise BackupNotPossible(
             f"{path} cannot be read as a manifest: {reason}"
         ) from reason
 
 
-def digests_in(folder: Path) -> dict[str, tuple[int, str]]:
+def compute_digests_in_folder(folder: Path) -> dict[str, tuple[int, str]]:
     paths = (
         path
         for path in sorted(folder.rglob("*"))
         if path.is_file() or path.is_symlink()
     )
     named = ((path.relative_to(folder).as_posix(), path) for path in paths)
-    return {name: digest_of(path) for name, path in named if name != MANIFEST_FILE}
+    return {
+        name: compute_size_and_digest(path)
+        for name, path in named
+        if name != MANIFEST_FILE
+    }
 
 
-def digest_of(path: Path) -> tuple[int, str]:
+def compute_size_and_digest(path: Path) -> tuple[int, str]:
     with path.open("rb") as file:
         return path.stat().st_size, hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def describe_differences(
-    manifest: Manifest, there: Mapping[str, tuple[int, str]]
+    manifest: BackupManifest, there: Mapping[str, tuple[int, str]]
 ) -> list[str]:
     lines = [f"{name} is missing" for name in manifest.files if name not in there]
     for name, (size, digest) in there.items():
@@ -279,9 +300,9 @@ def describe_differences(
     return lines
 
 
-def board_digests() -> dict[str, str]:
+def compute_board_digests() -> dict[str, str]:
     return {
-        f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}, {rules}": _digest_of_board(
+        f"{phase.task.season.slug}/{phase.task.slug}/{phase.slug}, {rules}": _compute_board_digest(
             compute_board(phase, None, rules, audience=Audience.ORGANISER)
         )
         for phase in Phase.objects.select_related("task__season").order_by("pk")
@@ -289,7 +310,7 @@ def board_digests() -> dict[str, str]:
     }
 
 
-def _digest_of_board(board: Board) -> str:
+def _compute_board_digest(board: Board) -> str:
     names = {column.name: column.metric for column in board.columns}
     rows = []
     for row in board.rows:
@@ -300,8 +321,8 @@ def _digest_of_board(board: Board) -> str:
     return hashlib.sha256(json.dumps(facts, ensure_ascii=False).encode()).hexdigest()
 
 
-SQLITE_FILE = "database.sqlite3"
-TABLES_FOLDER = "database"
+SQLITE_BACKUP_FILE = "database.sqlite3"
+TABLE_DUMPS_FOLDER = "database"
 
 
 @contextmanager
@@ -325,12 +346,12 @@ def read_database_snapshot() -> Iterator[None]:
         connection.transaction_mode = before  # type: ignore[attr-defined]
 
 
-def write_database(folder: Path) -> dict[str, Any]:
+def write_database_backup(folder: Path) -> dict[str, Any]:
     if connection.vendor == "postgresql":
-        (folder / TABLES_FOLDER).mkdir(exist_ok=True)
+        (folder / TABLE_DUMPS_FOLDER).mkdir(exist_ok=True)
         tables = {}
         with connection.cursor() as cursor:
-            for table in _own_tables():
+            for table in _list_tables_of_release():
                 columns = [
                     row.name
                     for row in connection.introspection.get_table_description(
@@ -338,28 +359,28 @@ def write_database(folder: Path) -> dict[str, Any]:
                     )
                 ]
                 tables[table] = columns
-                statement = f"COPY {_copy_target(table, columns)} TO STDOUT"
+                statement = f"COPY {_build_copy_target_sql(table, columns)} TO STDOUT"
                 with (
-                    (folder / TABLES_FOLDER / f"{table}.copy").open("wb") as file,
+                    (folder / TABLE_DUMPS_FOLDER / f"{table}.copy").open("wb") as file,
                     cursor.copy(statement) as rows,
                 ):
                     for part in rows:
                         file.write(part)
         return {"vendor": "postgresql", "tables": tables}
-    with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
+    with closing(sqlite3.connect(folder / SQLITE_BACKUP_FILE)) as copy:
         connection.connection.backup(copy)
         # Without a write-ahead log, the copy of SQLite's database is a single file.
         copy.execute("PRAGMA journal_mode=DELETE")
         [(state,)] = copy.execute("PRAGMA integrity_check(1)").fetchall()
         if state != "ok" or copy.execute("PRAGMA foreign_key_check").fetchone():
-            raise BackupRefused(f"the copy of the database is damaged: {state}")
+            raise BackupNotPossible(f"the copy of the database is damaged: {state}")
     return {"vendor": "sqlite"}
 
 
 def _recreate_tables(migrations: list[str]) -> None:
     with connection.cursor() as cursor:
-        for table in _tables_of_any_release():
-            cursor.execute(f"DROP TABLE {_quoted_table_name(table)} CASCADE")
+        for table in _list_existing_site_tables():
+            cursor.execute(f"DROP TABLE {_quote_table_name(table)} CASCADE")
     wanted = {
         (app, name)
         for app, _dot, name in (migration.partition(".") for migration in migrations)
@@ -381,24 +402,24 @@ def _load_tables(folder: Path, tables: dict[str, list[str]]) -> None:
         # Tables load in alphabetical order, so foreign keys are checked at the end.
         cursor.execute("SET CONSTRAINTS ALL DEFERRED")
         # The backup also contains the rows that migrations insert.
-        cursor.execute(f"TRUNCATE {', '.join(map(_quoted_table_name, tables))}")
+        cursor.execute(f"TRUNCATE {', '.join(map(_quote_table_name, tables))}")
         for table, columns in tables.items():
-            statement = f"COPY {_copy_target(table, columns)} FROM STDIN"
+            statement = f"COPY {_build_copy_target_sql(table, columns)} FROM STDIN"
             with (
                 (folder / f"{table}.copy").open("rb") as file,
                 cursor.copy(statement) as rows,
             ):
-                shutil.copyfileobj(file, rows, CHUNK_BYTES)
+                shutil.copyfileobj(file, rows, READ_CHUNK_BYTES)
             for sequence in connection.introspection.get_sequences(cursor, table):
-                column = _quoted_table_name(sequence["column"])
+                column = _quote_table_name(sequence["column"])
                 cursor.execute(
                     f"SELECT setval(%s, COALESCE(MAX({column}), 1), MAX({column}) IS NOT NULL)"  # noqa: S608
-                    f" FROM {_quoted_table_name(table)}",
+                    f" FROM {_quote_table_name(table)}",
                     [sequence["name"]],
                 )
 
 
-def _own_tables() -> list[str]:
+def _list_tables_of_release() -> list[str]:
     models = connection.introspection.django_table_names(
         only_existing=True, include_views=False
     )
@@ -410,14 +431,14 @@ def _own_tables() -> list[str]:
     )
 
 
-def _tables_of_any_release() -> list[str]:
+def _list_existing_site_tables() -> list[str]:
     """Return the database tables of the site, including unknown tables of a newer
     release.
 
     The function recognises tables of a newer release by the name of an app with
     migrations as a prefix.
     """
-    own, there = _own_tables(), connection.introspection.table_names()
+    own, there = _list_tables_of_release(), connection.introspection.table_names()
     if "django_migrations" not in there:
         return own
     with connection.cursor() as cursor:
@@ -426,13 +447,11 @@ def _tables_of_any_release() -> list[str]:
     return sorted({*own, *(table for table in there if table.startswith(prefixes))})
 
 
-def _copy_target(table: str, columns: list[str]) -> str:
-    return (
-        f"{_quoted_table_name(table)} ({', '.join(map(_quoted_table_name, columns))})"
-    )
+def _build_copy_target_sql(table: str, columns: list[str]) -> str:
+    return f"{_quote_table_name(table)} ({', '.join(map(_quote_table_name, columns))})"
 
 
-def _quoted_table_name(name: str) -> str:
+def _quote_table_name(name: str) -> str:
     return connection.ops.quote_name(name)
 
 
@@ -440,8 +459,8 @@ KEY_FILE = "secret-key"
 KEY_INCLUDED = "included"
 
 
-def write_secret(folder: Path, *, is_wanted: bool) -> str:
-    if is_key_in_environment():
+def write_secret_key(folder: Path, *, is_wanted: bool) -> str:
+    if is_secret_key_in_environment():
         return "absent: the environment gives it"
     if not is_wanted:
         return "absent: it was left out"
@@ -449,62 +468,65 @@ def write_secret(folder: Path, *, is_wanted: bool) -> str:
     return KEY_INCLUDED
 
 
-def is_key_in_environment() -> bool:
+def is_secret_key_in_environment() -> bool:
     return bool(settings.ENVIRONMENT.values.get("CITEBOARD_SECRET_KEY", "").strip())
 
 
-def secret_key_fingerprint(key: str) -> str:
+def compute_secret_key_fingerprint(key: str) -> str:
     return salted_hmac(
         "citeboard.backup", "the secret key", secret=key, algorithm="sha256"
     ).hexdigest()
 
 
-#: A restore adds VERSION_INCREMENT to the version numbers of all pages.
+#: A restore adds PHASE_VERSION_INCREMENT to the version numbers of all pages.
 #: Browsers and caches may have pages with higher version numbers than the backup.
-VERSION_INCREMENT = 1_000_000
+PHASE_VERSION_INCREMENT = 1_000_000
 
 
 def restore_backup(
     folder: Path, *, overwrite: bool = False
-) -> tuple[Manifest, list[str], bool]:
+) -> tuple[BackupManifest, list[str], bool]:
     """Replace the data of this site by a backup.
 
     Returns the manifest of the backup, the names of files and boards that differ from
     the manifest, and True if the site's secret key differs from the backup's.
     """
     manifest = verify_backup(folder)
-    if not overwrite and (here := find_existing_data()):
-        raise BackupRefused(
+    if not overwrite and (here := describe_existing_data()):
+        raise BackupNotPossible(
             f"this system is not empty: it has {here}; nothing was changed"
         )
     for path in sorted(
-        path for path in (folder / FILES_FOLDER).rglob("*") if path.is_file()
+        path for path in (folder / BACKUP_FILES_FOLDER).rglob("*") if path.is_file()
     ):
-        name = path.relative_to(folder / FILES_FOLDER).as_posix()
-        if _stored_digest(name) == digest_of(path)[1]:
+        name = path.relative_to(folder / BACKUP_FILES_FOLDER).as_posix()
+        if _compute_stored_file_digest(name) == compute_size_and_digest(path)[1]:
             continue
         default_storage.delete(name)
         with path.open("rb") as content:
             stored_name = default_storage.save(name, File(content))
-        if stored_name != name or _stored_digest(name) != digest_of(path)[1]:
-            raise BackupRefused(
+        if (
+            stored_name != name
+            or _compute_stored_file_digest(name) != compute_size_and_digest(path)[1]
+        ):
+            raise BackupNotPossible(
                 f"the storage keeps {name} otherwise than given; the database is as before"
             )
     if manifest.database["vendor"] == "postgresql":
         with transaction.atomic():
             _recreate_tables(list(manifest.migrations))
-            _load_tables(folder / TABLES_FOLDER, manifest.database["tables"])
+            _load_tables(folder / TABLE_DUMPS_FOLDER, manifest.database["tables"])
             if "tasks.0060_tallied" in manifest.migrations:
                 tallies.create_counting_triggers(connection)
     else:
         connection.ensure_connection()
-        with closing(sqlite3.connect(folder / SQLITE_FILE)) as copy:
+        with closing(sqlite3.connect(folder / SQLITE_BACKUP_FILE)) as copy:
             copy.backup(connection.connection)
         connection.close()
     shutil.rmtree(settings.DATA_DIR / ARCHIVES, ignore_errors=True)
     if (folder / ARCHIVES).is_dir():
         shutil.copytree(folder / ARCHIVES, settings.DATA_DIR / ARCHIVES)
-    if manifest.secret == KEY_INCLUDED and not is_key_in_environment():
+    if manifest.secret == KEY_INCLUDED and not is_secret_key_in_environment():
         draft = settings.DATA_DIR / f".{KEY_FILE}.restored"
         draft.unlink(missing_ok=True)
         draft.touch(0o600, exist_ok=False)
@@ -513,39 +535,39 @@ def restore_backup(
         has_other_key = False
     else:
         has_other_key = (
-            secret_key_fingerprint(settings.SECRET_KEY) != manifest.secret_print
+            compute_secret_key_fingerprint(settings.SECRET_KEY) != manifest.secret_print
         )
     call_command("migrate", interactive=False, verbosity=0)
     call_command("collectstatic", interactive=False, verbosity=0)
-    Phase.objects.update(version=F("version") + VERSION_INCREMENT)
+    Phase.objects.update(version=F("version") + PHASE_VERSION_INCREMENT)
     BoardOrder.objects.update(
-        version=F("version") + VERSION_INCREMENT,
-        revision=F("revision") + VERSION_INCREMENT,
+        version=F("version") + PHASE_VERSION_INCREMENT,
+        revision=F("revision") + PHASE_VERSION_INCREMENT,
     )
-    return manifest, list(_differing_boards(manifest)), has_other_key
+    return manifest, list(_find_differing_boards(manifest)), has_other_key
 
 
-def verify_backup(folder: Path) -> Manifest:
+def verify_backup(folder: Path) -> BackupManifest:
     manifest = read_manifest(folder)
-    if wrong := describe_differences(manifest, digests_in(folder)):
+    if wrong := describe_differences(manifest, compute_digests_in_folder(folder)):
         more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
-        raise BackupRefused(
+        raise BackupNotPossible(
             f"the backup is damaged: {wrong[0]}{more}; nothing was changed"
         )
     if manifest.database["vendor"] != connection.vendor:
-        raise BackupRefused(
+        raise BackupNotPossible(
             f"the backup is of {manifest.database['vendor']}, and DATABASE_URL names a {connection.vendor} "
             "database; nothing was changed"
         )
-    if unknown := unknown_migrations(list(manifest.migrations)):
-        raise BackupRefused(
+    if unknown := find_unknown_migrations(list(manifest.migrations)):
+        raise BackupNotPossible(
             f"the backup is of a newer release, with migrations that this one does not have ({unknown[0]}); "
             "nothing was changed"
         )
     return manifest
 
 
-def find_existing_data() -> str:
+def describe_existing_data() -> str:
     tables = connection.introspection.table_names()
     for model in (User, Team, Season):
         if model._meta.db_table in tables and model._default_manager.exists():  # noqa: SLF001  (public by name)
@@ -557,15 +579,15 @@ def find_existing_data() -> str:
     return f"files in its storage, such as {entry.name}" if entry else ""
 
 
-def _differing_boards(manifest: Manifest) -> Iterator[str]:
+def _find_differing_boards(manifest: BackupManifest) -> Iterator[str]:
     lost = set(manifest.lost)
-    for file in named_files():
-        stored = _stored_digest(file.name)
+    for file in list_referenced_files():
+        stored = _compute_stored_file_digest(file.name)
         if file.name not in lost and (
             stored is None or not stored.startswith(file.sha256)
         ):
             yield f"the file {file.name}"
-    boards = board_digests()
+    boards = compute_board_digests()
     for name in [
         *manifest.boards,
         *(name for name in boards if name not in manifest.boards),
@@ -574,7 +596,7 @@ def _differing_boards(manifest: Manifest) -> Iterator[str]:
             yield f"the board {name}"
 
 
-def _stored_digest(name: str) -> str | None:
+def _compute_stored_file_digest(name: str) -> str | None:
     with suppress(FileNotFoundError), default_storage.open(name, "rb") as stored:
         return hashlib.file_digest(stored, "sha256").hexdigest()
     return None

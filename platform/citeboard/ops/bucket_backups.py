@@ -14,9 +14,9 @@ from django.core.files import File
 from django.core.files.storage import storages
 
 from citeboard.core.env import build_storage_settings, parse_bucket_url
-from citeboard.ops.backups import MANIFEST_FILE, BackupRefused, read_manifest
+from citeboard.ops.backups import MANIFEST_FILE, BackupNotPossible, read_manifest
 
-CONTENTS, MOMENTS = "contents", "moments"
+CONTENTS_PREFIX, BACKUP_TIMES_PREFIX = "contents", "moments"
 
 
 def open_bucket(address: str) -> Any:
@@ -25,13 +25,13 @@ def open_bucket(address: str) -> Any:
             build_storage_settings(parse_bucket_url(address), Path())
         )
     except ValueError as reason:
-        raise BackupRefused(
+        raise BackupNotPossible(
             f"{address} is no address of a bucket: s3://NAME/PREFIX?endpoint=URL"
         ) from reason
 
 
 def list_backup_times(bucket: Any) -> list[str]:
-    names = (entry.name for entry in bucket.entries(MOMENTS))
+    names = (entry.name for entry in bucket.entries(BACKUP_TIMES_PREFIX))
     return sorted(
         (Path(name).stem for name in names if name.endswith(".json")), reverse=True
     )
@@ -44,24 +44,26 @@ def upload_backup(folder: Path, bucket: Any) -> tuple[str, int]:
     bucket.
     """
     manifest = read_manifest(folder)
-    there = {entry.name: entry.size for entry in bucket.entries(CONTENTS)}
+    there = {entry.name: entry.size for entry in bucket.entries(CONTENTS_PREFIX)}
     sent = 0
     for name, (size, digest) in manifest.files.items():
-        content = f"{CONTENTS}/{digest}"
+        content = f"{CONTENTS_PREFIX}/{digest}"
         if there.get(content) != size:
             bucket.delete(content)
             _upload_to_bucket(bucket, content, folder / name)
             there[content] = size
             sent += 1
     moment = manifest.made_at.partition("+")[0].replace(":", "-")
-    _upload_to_bucket(bucket, f"{MOMENTS}/{moment}.json", folder / MANIFEST_FILE)
+    _upload_to_bucket(
+        bucket, f"{BACKUP_TIMES_PREFIX}/{moment}.json", folder / MANIFEST_FILE
+    )
     return moment, sent
 
 
 def _upload_to_bucket(bucket: Any, name: str, path: Path) -> None:
     with path.open("rb") as content:
         if bucket.save(name, File(content)) != name:
-            raise BackupRefused(
+            raise BackupNotPossible(
                 f"{name} is in the bucket already; does another program write to it?"
             )
 
@@ -69,32 +71,34 @@ def _upload_to_bucket(bucket: Any, name: str, path: Path) -> None:
 def download_backup(bucket: Any, moment: str | None, target: Path) -> None:
     """Download a backup from the bucket into a new folder.
 
-    The function downloads the latest backup by default. Raises BackupRefused if the
+    The function downloads the latest backup by default. Raises BackupNotPossible if the
     backup is missing or cannot be used.
     """
     if target.exists():
-        raise BackupRefused(
+        raise BackupNotPossible(
             "it is there already; a backup is fetched to where nothing is"
         )
     known = list_backup_times(bucket)
     chosen = moment or next(iter(known), "")
     if chosen not in known:
         message = f"there are {', '.join(known[:5])}" if known else "there is none"
-        raise BackupRefused(
+        raise BackupNotPossible(
             f"the bucket has no backup of {moment or 'any moment'}; {message}"
         )
     draft = target.with_name(f".{target.name}-fetched")
     shutil.rmtree(draft, ignore_errors=True)
     draft.mkdir(parents=True)
-    _download_from_bucket(bucket, f"{MOMENTS}/{chosen}.json", draft / MANIFEST_FILE)
+    _download_from_bucket(
+        bucket, f"{BACKUP_TIMES_PREFIX}/{chosen}.json", draft / MANIFEST_FILE
+    )
     for name, (_, digest) in read_manifest(draft).files.items():
         path = draft / name
         if not path.resolve().is_relative_to(draft.resolve()):
-            raise BackupRefused(
+            raise BackupNotPossible(
                 f"its manifest names {name}, which is outside of a backup"
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        _download_from_bucket(bucket, f"{CONTENTS}/{digest}", path)
+        _download_from_bucket(bucket, f"{CONTENTS_PREFIX}/{digest}", path)
     draft.rename(target)
 
 
@@ -103,7 +107,7 @@ def _download_from_bucket(bucket: Any, name: str, path: Path) -> None:
         shutil.copyfileobj(stored, copy)
 
 
-def remove_older(bucket: Any, keep: int) -> list[str]:
+def remove_older_backups(bucket: Any, keep: int) -> list[str]:
     """Delete old backups from the bucket, except the newest ``keep`` backups.
 
     The function also deletes file contents that no remaining backup names.
@@ -111,15 +115,17 @@ def remove_older(bucket: Any, keep: int) -> list[str]:
     known = list_backup_times(bucket)
     wanted = set()
     for moment in known[:keep]:
-        with bucket.open(f"{MOMENTS}/{moment}.json") as stored:
+        with bucket.open(f"{BACKUP_TIMES_PREFIX}/{moment}.json") as stored:
             wanted |= {
-                f"{CONTENTS}/{digest}"
+                f"{CONTENTS_PREFIX}/{digest}"
                 for _, digest in json.load(stored)["files"].values()
             }
     for moment in known[keep:]:
-        bucket.delete(f"{MOMENTS}/{moment}.json")
+        bucket.delete(f"{BACKUP_TIMES_PREFIX}/{moment}.json")
     for name in [
-        entry.name for entry in bucket.entries(CONTENTS) if entry.name not in wanted
+        entry.name
+        for entry in bucket.entries(CONTENTS_PREFIX)
+        if entry.name not in wanted
     ]:
         bucket.delete(name)
     return known[keep:]

@@ -30,35 +30,39 @@ from django_q.status import Stat
 from citeboard.core import outages, storage
 from citeboard.core.confinement import (
     PROBE_PROGRAM,
-    means,
+    find_allowed_mechanisms,
+    find_reason_for_refusing_uploads,
     read_upload,
-    reason_for_refusing_uploads,
 )
 from citeboard.core.database import (
     MAX_CLOCK_SKEW_SECONDS,
-    database_now,
-    database_time_after,
+    database_time_expression,
+    fetch_database_time,
     measure_clock_skew,
-    schema_state,
+    read_schema_state,
 )
-from citeboard.core.health import GIGABYTE, MIN_FREE_BYTES
-from citeboard.core.processes import host_of_machine
+from citeboard.core.health import GIGABYTE, MIN_FREE_DISK_BYTES
+from citeboard.core.processes import extract_host_name
 from citeboard.core.words import count_with_noun, localize_separators
-from citeboard.core.writability import write_problem
+from citeboard.core.writability import find_write_problem
 from scoring.models import Judge, LogEntry
-from scoring.receipts.log import current_signing_key, signing_key_problem
-from scoring.worker.child import NOT_YET_SCORABLE
-from scoring.worker.entailment_labels import count_open_pairs, waiting_jobs
-from scoring.worker.supply import requirements_of_task
+from scoring.receipts.log import find_current_signing_key, find_signing_key_problem
+from scoring.worker.child import WAITING_MESSAGE_PREFIX
+from scoring.worker.entailment_labels import (
+    count_open_pairs,
+    find_jobs_waiting_for_labels,
+)
+from scoring.worker.supply import list_requirements_of_task
 from tasks.jobs import tallies
-from tasks.jobs.queue_choice import explain_unserved_queue, queue_of_task
-from tasks.jobs.sweeper import last_sweep_time
+from tasks.jobs.queue_choice import choose_queue_of_task, explain_unserved_queue
+from tasks.jobs.sweeper import load_last_sweep_time
 from tasks.models import Gold, Job, Phase, Submission, Task
-from tasks.seasons.organisers import how_to_begin
+from tasks.seasons.organisers import write_first_organiser_instructions
 
 MAIL_TIMEOUT_SECONDS = 5  # seconds
-MAX_WAITING = dt.timedelta(hours=1)
-MAX_GROUP_LISTINGS = 4  # Maximum number of times that the groups are listed, enough for a dozen dead groups
+MAX_JOB_WAITING_TIME = dt.timedelta(hours=1)
+#: The groups are listed at most MAX_WORKER_GROUP_QUERIES times, enough for a dozen dead groups.
+MAX_WORKER_GROUP_QUERIES = 4
 MODEL_PACKAGES = ("torch", "transformers", "spacy", "bert_score")
 
 
@@ -77,7 +81,7 @@ class Finding:
         return {name: str(value) for name, value in asdict(self).items()}
 
 
-def examine(names: list[str] | None = None) -> list[Finding]:
+def run_health_checks(names: list[str] | None = None) -> list[Finding]:
     """Return the findings of all checks of the site, or of the checks in ``names``.
 
     If a check raises an exception, the finding of the check reports the exception.
@@ -85,16 +89,16 @@ def examine(names: list[str] | None = None) -> list[Finding]:
     If the database cannot be written, an examination without ``names`` returns only
     this finding, because the advice of all other checks would be misleading.
     """
-    if names is None and (cause := _database_finding()) is not None:
+    if names is None and (cause := _find_database_outage()) is not None:
         return [cause]
     findings = []
     for name in names or CHECKS_BY_NAME:
         try:
             state, words, advice = CHECKS_BY_NAME[name]()
         except DatabaseError as reason:
-            outage = outages.outage_of(reason)
+            outage = outages.find_outage(reason)
             findings.append(
-                _outage_finding(name, outage.reason if outage else str(reason))
+                _build_outage_finding(name, outage.reason if outage else str(reason))
             )
             continue
         except redis.RedisError:
@@ -108,48 +112,50 @@ def examine(names: list[str] | None = None) -> list[Finding]:
     return findings
 
 
-Said = tuple[FindingState, str, str]
+CheckResult = tuple[FindingState, str, str]
 
-REMEDIES_BY_REASON = {
+REMEDIES_BY_OUTAGE_REASON = {
     outages.READ_ONLY_REASON: gettext_lazy(
         "Let DATABASE_URL name the server that takes writes: after a failover it may be another one."
     ),
-    outages.NO_RIGHT_REASON: gettext_lazy(
+    outages.MISSING_PERMISSION_REASON: gettext_lazy(
         "Give the site's role back its rights on the tables of its database."
     ),
     outages.FULL_DISK_REASON: gettext_lazy("Make room on the disk of the database."),
     outages.BUSY_REASON: gettext_lazy("Uploads wait; see who writes so long."),
-    outages.UPGRADED_REASON: gettext_lazy("Wait until `manage.py migrate` has ended."),
+    outages.UPGRADE_IN_PROGRESS_REASON: gettext_lazy(
+        "Wait until `manage.py migrate` has ended."
+    ),
 }
-_OTHER_REMEDY = gettext_lazy(
+_DEFAULT_DATABASE_REMEDY = gettext_lazy(
     "See that the server of DATABASE_URL runs and can be reached."
 )
 
 
-def _database_finding() -> Finding | None:
-    problem = write_problem()
-    reason = problem.reason if problem is not None else _read_failure()
-    return _outage_finding("database", reason) if reason else None
+def _find_database_outage() -> Finding | None:
+    problem = find_write_problem()
+    reason = problem.reason if problem is not None else _try_reading_database()
+    return _build_outage_finding("database", reason) if reason else None
 
 
-def _outage_finding(name: str, reason: str) -> Finding:
+def _build_outage_finding(name: str, reason: str) -> Finding:
     state = FindingState.ODD if reason == outages.BUSY_REASON else FindingState.BAD
-    advice = str(REMEDIES_BY_REASON.get(reason, _OTHER_REMEDY))
+    advice = str(REMEDIES_BY_OUTAGE_REASON.get(reason, _DEFAULT_DATABASE_REMEDY))
     return Finding(name=name, state=state, found=reason, advice=advice)
 
 
-def _read_failure() -> str:
+def _try_reading_database() -> str:
     try:
         with connection.cursor() as cursor:
             cursor.execute("SELECT 1")
     except DatabaseError as error:
         connection.close()
-        outage = outages.outage_of(error)
+        outage = outages.find_outage(error)
         return outage.reason if outage else outages.NO_ANSWER_REASON
     return ""
 
 
-def _check_settings() -> Said:
+def _check_settings() -> CheckResult:
     issues = checks.run_checks(include_deployment_checks=False)
     serious = [message for message in issues if message.is_serious()]
     if told := serious or issues:
@@ -158,14 +164,14 @@ def _check_settings() -> Said:
     return FindingState.GOOD, "nothing contradicts itself", ""
 
 
-def _check_database() -> Said:
-    if missing := schema_state().missing:
+def _check_database() -> CheckResult:
+    if missing := read_schema_state().missing:
         message = _("%(number)s migration(s) behind this release") % {
             "number": len(missing)
         }
         return FindingState.BAD, message, _("Run `manage.py migrate`.")
-    if (problem := write_problem()) is not None:
-        found = _outage_finding("database", problem.reason)
+    if (problem := find_write_problem()) is not None:
+        found = _build_outage_finding("database", problem.reason)
         return found.state, found.found, found.advice
     message = _("%(database)s answers and is of this release") % {
         "database": connection.display_name
@@ -173,7 +179,7 @@ def _check_database() -> Said:
     return FindingState.GOOD, message, ""
 
 
-def _check_clock() -> Said:
+def _check_clock() -> CheckResult:
     if (seconds := measure_clock_skew()) > MAX_CLOCK_SKEW_SECONDS:
         advice = _("Let all machines keep time by NTP; phases open and close by it.")
         message = _("this machine and the database differ by %(seconds)s s")
@@ -185,9 +191,9 @@ def _check_clock() -> Said:
     return FindingState.GOOD, _("this machine and the database agree on the time"), ""
 
 
-def _check_storage() -> Said:
+def _check_storage() -> CheckResult:
     place = str(settings.BUCKET or settings.FILES_DIR)
-    if trouble := _storage_error():
+    if trouble := _find_storage_error():
         advice = "Mend it; until then uploads are answered 503 or 507, and runs wait."
         return FindingState.BAD, f"{place}: {trouble}", advice
     names = {
@@ -195,7 +201,9 @@ def _check_storage() -> Said:
         for gold in Gold.objects.all()
         for name in (gold.file, gold.index, gold.public)
     }
-    missing = sorted(name for name in names if not storage.gold.exists(name))
+    missing = sorted(
+        name for name in names if not storage.gold_file_storage.exists(name)
+    )
     if missing and len(missing) == len(names):
         message = f"none of the {len(names)} files of gold are in {place}, so that it is another place than before"  # noqa: E501
         advice = (
@@ -214,23 +222,23 @@ def _check_storage() -> Said:
     return FindingState.GOOD, message, ""
 
 
-def _storage_error() -> str:
+def _find_storage_error() -> str:
     content = secrets.token_bytes(1024)
     try:
-        written = storage.statistics.save(
+        written = storage.statistics_file_storage.save(
             f"doctor/{secrets.token_hex(8)}", ContentFile(content)
         )
         try:
-            with storage.statistics.open(written) as file:
+            with storage.statistics_file_storage.open(written) as file:
                 content_read = file.read()
         finally:
-            storage.statistics.delete(written)
+            storage.statistics_file_storage.delete(written)
     except OSError as trouble:
         return f"a file cannot be written and read there: {trouble.strerror or trouble}"
     return "" if content_read == content else "a file came back changed"
 
 
-def _check_disk_space() -> Said:
+def _check_disk_space() -> CheckResult:
     free = shutil.disk_usage(settings.DATA_DIR).free
     words = _("%(size)s GB are free for %(folder)s")
     words %= {
@@ -240,14 +248,14 @@ def _check_disk_space() -> Said:
     if free < 2 * GIGABYTE:
         advice = _("Make room; runs wait while nothing can be written.")
         return (
-            FindingState.BAD if free < MIN_FREE_BYTES else FindingState.ODD,
+            FindingState.BAD if free < MIN_FREE_DISK_BYTES else FindingState.ODD,
             words,
             advice,
         )
     return FindingState.GOOD, words, ""
 
 
-def _check_mail_server() -> Said:
+def _check_mail_server() -> CheckResult:
     """Check that the mail server accepts the sign-in, without sending an e-mail."""
     if not settings.EMAIL_HOST:
         advice = "Nobody gets a mail to confirm an address or set a password; set CITEBOARD_EMAIL_HOST."
@@ -265,7 +273,7 @@ def _check_mail_server() -> Said:
         return FindingState.BAD, f"{place} lets no mail be sent: {trouble}", advice
 
 
-def _check_static_files() -> Said:
+def _check_static_files() -> CheckResult:
     advice = "Run `manage.py collectstatic --no-input`."
     manifest = Path(settings.STATIC_ROOT) / "staticfiles.json"
     try:
@@ -287,7 +295,7 @@ def _check_static_files() -> Said:
     )
 
 
-def _check_confinement() -> Said:
+def _check_confinement() -> CheckResult:
     """Check confinement with a sandboxed process that tries to reach files, the network
     and other processes.
     """
@@ -305,20 +313,20 @@ def _check_confinement() -> Said:
     message = (
         f"open to processes that read uploads, beside limits: {', '.join(still_open)}"
     )
-    if reason := reason_for_refusing_uploads():
+    if reason := find_reason_for_refusing_uploads():
         advice = (
             "Run the site where the kernel has Landlock, or lets users make namespaces, and seccomp filters; "
             "or set CITEBOARD_CONFINEMENT=best-effort, which reads uploads with what there is."
         )
         return FindingState.BAD, f"{message}; {reason}", advice
-    if not means():
+    if not find_allowed_mechanisms():
         advice = "CITEBOARD_CONFINEMENT=limits leaves out what the kernel can do."
     else:
         advice = "A kernel with Landlock and seccomp filters (Linux 5.13 or later) closes them."
     return FindingState.ODD, message, advice
 
 
-def _check_queue() -> Said:
+def _check_queue() -> CheckResult:
     broker = get_broker()
     broker.ping()
     waiting = Job.objects.filter(state=Job.State.QUEUED).order_by("created_at")
@@ -335,12 +343,12 @@ def _check_queue() -> Said:
     )
     return (
         FindingState.GOOD,
-        message % {**facts, "ago": _seconds_ago_text(oldest.created_at)},
+        message % {**facts, "ago": _format_time_since(oldest.created_at)},
         "",
     )
 
 
-def _check_queue_names() -> Said:
+def _check_queue_names() -> CheckResult:
     waiting = Counter(
         Job.objects.filter(state=Job.State.QUEUED)
         .order_by()
@@ -349,7 +357,7 @@ def _check_queue_names() -> Said:
     tasks = Task.objects.filter(
         is_reported_only=False, phases__closes__gt=timezone.now()
     ).distinct()
-    used = {*waiting, *(queue_of_task(task) for task in tasks)}
+    used = {*waiting, *(choose_queue_of_task(task) for task in tasks)}
     unserved = {
         queue: why for queue in sorted(used) if (why := explain_unserved_queue(queue))
     }
@@ -384,23 +392,23 @@ def _check_queue_names() -> Said:
     return FindingState.GOOD, words, ""
 
 
-def _check_workers() -> Said:
+def _check_workers() -> CheckResult:
     # When django-q removes a dead group from its list, django-q skips the next group.
     # The check lists the groups repeatedly, in order to find every living group.
     groups = list(
         {
             group.cluster_id: group
-            for _ in range(MAX_GROUP_LISTINGS)
+            for _ in range(MAX_WORKER_GROUP_QUERIES)
             for group in Stat.get_all()
         }.values()
     )
     busy = Job.objects.filter(
-        state=Job.State.RUNNING, lease_expires_at__gt=database_time_after()
+        state=Job.State.RUNNING, lease_expires_at__gt=database_time_expression()
     )
     owners = {
-        host_of_machine(owner) for owner in busy.values_list("lease_owner", flat=True)
+        extract_host_name(owner) for owner in busy.values_list("lease_owner", flat=True)
     }
-    if not groups and not owners and (trouble := _heartbeat_error()):
+    if not groups and not owners and (trouble := _find_heartbeat_error()):
         advice = _(
             "Fix that first; until then it is unknown whether there are workers."
         )
@@ -425,7 +433,7 @@ def _check_workers() -> Said:
     )
 
 
-def _heartbeat_error() -> str:
+def _find_heartbeat_error() -> str:
     name, sign = f"doctor-{secrets.token_hex(8)}", secrets.token_hex(8)
     try:
         caches["queue"].set(name, sign, 60)
@@ -436,8 +444,10 @@ def _heartbeat_error() -> str:
     return "" if content_read == sign else _("what was written is not there")
 
 
-def _check_sweeper() -> Said:
-    if (last := last_sweep_time()) is None and (trouble := _heartbeat_error()):
+def _check_sweeper() -> CheckResult:
+    if (last := load_last_sweep_time()) is None and (
+        trouble := _find_heartbeat_error()
+    ):
         advice = _("Fix that first; until then it is unknown whether anybody sweeps.")
         message = _(
             "no sign of life can be kept where sweepers leave them: %(trouble)s"
@@ -448,10 +458,10 @@ def _check_sweeper() -> Said:
     )
     if last is None:
         return FindingState.BAD, _("nobody sweeps, so that lost jobs stay lost"), advice
-    late = database_now() - last > dt.timedelta(
+    late = fetch_database_time() - last > dt.timedelta(
         seconds=3 * settings.SWEEP_SECONDS + settings.LEASE_SECONDS
     )
-    message = _("the last sweep was %(ago)s") % {"ago": _seconds_ago_text(last)}
+    message = _("the last sweep was %(ago)s") % {"ago": _format_time_since(last)}
     return (
         (FindingState.BAD if late else FindingState.GOOD),
         message,
@@ -459,7 +469,7 @@ def _check_sweeper() -> Said:
     )
 
 
-def _check_counts() -> Said:
+def _check_run_counts() -> CheckResult:
     if wrong := tallies.correct_tallied_counts():
         message = _(
             "%(number)s of the numbers of runs and jobs were wrong; they are right now"
@@ -471,8 +481,8 @@ def _check_counts() -> Said:
     return FindingState.GOOD, _("there are as many runs and jobs as pages say"), ""
 
 
-def _check_stuck_jobs() -> Said:
-    now = database_now()
+def _check_stuck_jobs() -> CheckResult:
+    now = fetch_database_time()
     bound = dt.timedelta(
         seconds=2 * settings.LEASE_SECONDS + 2 * settings.SWEEP_SECONDS
     )
@@ -497,7 +507,7 @@ def _check_stuck_jobs() -> Said:
         return FindingState.BAD, message % {"jobs": lost, "runs": left}, advice
     waiting = Job.objects.filter(state=Job.State.WAITING).order_by("started_at")
     if first := waiting.first():
-        long = first.started_at and now - first.created_at > MAX_WAITING
+        long = first.started_at and now - first.created_at > MAX_JOB_WAITING_TIME
         message = _("%(jobs)s jobs wait: %(reason)s") % {
             "jobs": waiting.count(),
             "reason": first.reason,
@@ -510,18 +520,21 @@ def _check_stuck_jobs() -> Said:
     return FindingState.GOOD, _("no job is stuck"), ""
 
 
-def _check_models() -> Said:
+def _check_scoring_models() -> CheckResult:
     absent = [name for name in MODEL_PACKAGES if importlib.util.find_spec(name) is None]
     tasks = Task.objects.filter(
         is_reported_only=False, phases__closes__gt=timezone.now()
     ).distinct()
     lacking = dict.fromkeys(
-        need for task in tasks for need in requirements_of_task(task) if need.missing
+        need
+        for task in tasks
+        for need in list_requirements_of_task(task)
+        if need.missing
     )
     missing = [f"{model.kind} {model.name}: {model.missing}" for model in lacking]
     # Earlier releases did not store the name of the package for which a job waits.
     unsupplied = Q(reason__contains="not installed") | Q(
-        reason__startswith=NOT_YET_SCORABLE
+        reason__startswith=WAITING_MESSAGE_PREFIX
     )
     waiting = Job.objects.filter(unsupplied, state=Job.State.WAITING).count()
     if waiting:
@@ -542,12 +555,12 @@ def _check_models() -> Said:
     return FindingState.GOOD, "what the tasks are scored with is here", ""
 
 
-def _check_entailment_labels() -> Said:
-    if waiting := list(waiting_jobs()):
+def _check_entailment_labels() -> CheckResult:
+    if waiting := list(find_jobs_waiting_for_labels()):
         models = ", ".join(sorted({row.judge.name for row in waiting}))
         words = _("%(pairs)s pairs of %(scorings)s scorings wait for %(models)s")
         words %= {
-            "pairs": count_open_pairs(waiting_jobs()),
+            "pairs": count_open_pairs(find_jobs_waiting_for_labels()),
             "scorings": len(waiting),
             "models": models,
         }
@@ -563,15 +576,15 @@ def _check_entailment_labels() -> Said:
     return FindingState.GOOD, words, ""
 
 
-def _seconds_ago_text(then: dt.datetime) -> str:
+def _format_time_since(then: dt.datetime) -> str:
     return _("%(seconds)s s ago") % {
-        "seconds": f"{(database_now() - then).total_seconds():.0f}"
+        "seconds": f"{(fetch_database_time() - then).total_seconds():.0f}"
     }
 
 
-def _check_receipt_key() -> Said:
+def _check_receipt_key() -> CheckResult:
     waiting = LogEntry.objects.filter(index=None).count()
-    if lost := signing_key_problem():
+    if lost := find_signing_key_problem():
         facts = {"receipts": count_with_noun(waiting, "receipt"), "reason": lost}
         advice = _(
             "Give the site the secret key back that it had, or the key in CITEBOARD_RECEIPT_KEY; if it is "
@@ -582,7 +595,7 @@ def _check_receipt_key() -> Said:
             _("%(receipts)s cannot be signed, because %(reason)s") % facts,
             advice,
         )
-    if (key := current_signing_key()) is None:
+    if (key := find_current_signing_key()) is None:
         return (
             FindingState.GOOD,
             _("the key that signs receipts is made at the first start"),
@@ -595,14 +608,14 @@ def _check_receipt_key() -> Said:
     )
 
 
-def _check_for_organiser() -> Said:
-    if words := how_to_begin():
+def _check_organiser_exists() -> CheckResult:
+    if words := write_first_organiser_instructions():
         return FindingState.ODD, _("nobody may organise yet"), words
     return FindingState.GOOD, _("there is somebody who may organise"), ""
 
 
 #: CHECKS_BY_NAME maps the names that `doctor --only` accepts to the functions of the checks.
-CHECKS_BY_NAME: dict[str, Callable[[], Said]] = {
+CHECKS_BY_NAME: dict[str, Callable[[], CheckResult]] = {
     "settings": _check_settings,
     "database": _check_database,
     "clock": _check_clock,
@@ -616,9 +629,9 @@ CHECKS_BY_NAME: dict[str, Callable[[], Said]] = {
     "workers": _check_workers,
     "sweeper": _check_sweeper,
     "jobs": _check_stuck_jobs,
-    "counts": _check_counts,
+    "counts": _check_run_counts,
     "receipts": _check_receipt_key,
-    "models": _check_models,
+    "models": _check_scoring_models,
     "labels": _check_entailment_labels,
-    "organiser": _check_for_organiser,
+    "organiser": _check_organiser_exists,
 }

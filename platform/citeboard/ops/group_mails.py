@@ -12,16 +12,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core import audit
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.core.words import join_names
-from citeboard.ops.undoing import SENT_MESSAGES_KEY, UNDO_RECORD_ACTION
+from citeboard.ops.undoing import SENT_MESSAGE_IDS_KEY, UNDO_ACTION_NAME
 from citeboard.teams.models import Membership, Team, User
-from scoring.results.board.confirming import results_to_confirm
+from scoring.results.board.confirming import find_results_to_confirm
 from tasks.delivery.notifications.events import notify_group_mail
 from tasks.models import Job, Notification, Phase, Registration, Season, Submission
 
-MAIL_ACTION = "teams-mailed"
-MAX_SUBJECT, MAX_TEXT, MAX_LISTED = 120, 4000, 50
+TEAMS_MAILED_ACTION = "teams-mailed"
+MAX_MAIL_SUBJECT_LENGTH, MAX_MAIL_TEXT_LENGTH, MAX_SENT_MAILS_LISTED = 120, 4000, 50
 
 
 class TeamGroup(models.TextChoices):
@@ -58,7 +58,9 @@ def find_teams_in_group(
             confirmation_ended_at=None,
             closes__lte=timezone.now(),
         )
-        results = (result for phase in asking for result in results_to_confirm(phase))
+        results = (
+            result for phase in asking for result in find_results_to_confirm(phase)
+        )
         slugs = {result.run.team_slug for result in results if not result.is_confirmed}
         entries = entries.filter(team__slug__in=slugs)
     return [entry.team for entry in entries.order_by("team__name")]
@@ -80,7 +82,7 @@ def mail_teams(
     """
     of_phase = phase and get_object_or_404(Phase, pk=phase, task__season=season)
     if not season.is_public:
-        raise Refused(_("the season is a draft, which its teams do not see yet"))
+        raise ActionRefused(_("the season is a draft, which its teams do not see yet"))
     teams = find_teams_in_group(season, group, of_phase or None)
     members = Membership.objects.filter(team__in=teams, user__is_active=True)
     if not (people := set(members.values_list("user_id", flat=True)) - {by.pk}):
@@ -88,7 +90,7 @@ def mail_teams(
             "nobody gets the e-mail: there are no %(group)s now, or you are the only "
             "member"
         )
-        raise Refused(message % {"group": TeamGroup(group).label})
+        raise ActionRefused(message % {"group": TeamGroup(group).label})
     said = {"subject": " ".join(subject.split()), "text": text.strip()}
     facts = {
         "group": TeamGroup(group).label,
@@ -97,27 +99,29 @@ def mail_teams(
         **said,
     }
     with transaction.atomic():
-        entry = audit.record(
-            MAIL_ACTION, actor=by, subject=season, place=season, facts=facts
+        entry = audit.record_action(
+            TEAMS_MAILED_ACTION, actor=by, subject=season, place=season, facts=facts
         )
         notify_group_mail(season, entry.pk, people, **said)
     return season
 
 
-def sent_mails(season: Season) -> list[dict[str, Any]]:
+def find_sent_mails(season: Season) -> list[dict[str, Any]]:
     """Return the messages that organisers of the season sent to teams, newest first.
 
     Each message has the number of notified people and the states of their e-mails.
     """
     back = set(
-        audit.history_of_place(season)
-        .filter(action=UNDO_RECORD_ACTION)
+        audit.find_history_of_place(season)
+        .filter(action=UNDO_ACTION_NAME)
         .values_list("subject_id", flat=True)
     )
     lines = []
-    for entry in audit.history_of_place(season).filter(action=MAIL_ACTION)[:MAX_LISTED]:
+    for entry in audit.find_history_of_place(season).filter(action=TEAMS_MAILED_ACTION)[
+        :MAX_SENT_MAILS_LISTED
+    ]:
         counts = Notification.objects.filter(
-            event__in=(entry.facts or {}).get(SENT_MESSAGES_KEY, [])
+            event__in=(entry.facts or {}).get(SENT_MESSAGE_IDS_KEY, [])
         ).aggregate(
             people=Count("pk"),
             waiting=Count("pk", filter=Q(job__state__in=Job.MOVING)),

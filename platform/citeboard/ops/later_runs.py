@@ -18,21 +18,21 @@ from pathlib import Path
 from typing import Any
 
 from citeboard.core import storage
-from citeboard.core.confined.turns import PoolFull
-from citeboard.core.refusals import Refused
+from citeboard.core.confined.turns import SandboxPoolFull
+from citeboard.core.refusals import ActionRefused
 from citeboard.ops.backups import (
-    SQLITE_FILE,
-    TABLES_FOLDER,
-    BackupRefused,
+    SQLITE_BACKUP_FILE,
+    TABLE_DUMPS_FOLDER,
+    BackupNotPossible,
     read_manifest,
 )
 from citeboard.teams.models import Team, User
 from tasks.models import Phase, Submission
 from tasks.submissions.run_card import RunDetails, RunMetadata
 from tasks.submissions.submit import submit_dated_run
-from tasks.submissions.uploads import UploadedRunFile, sha256_of_file
+from tasks.submissions.uploads import UploadedRunFile, compute_sha256_of_file
 
-LIST, FILES = "runs.jsonl", "files"
+SAVED_RUNS_LIST_FILE, SAVED_RUNS_FILES_FOLDER = "runs.jsonl", "files"
 #: Runs with a status in WITHDRAWN_STATUSES were withdrawn and are not submitted again.
 WITHDRAWN_STATUSES = (Submission.Status.WITHDRAWN, Submission.Status.CANCELLED)
 
@@ -69,12 +69,12 @@ class SavedRun:
         return f"{self.submitted_at[:19]} {place} {self.team}: {self.system}"
 
 
-def runs_missing_in_backup(backup: Path) -> list[Submission]:
+def find_runs_missing_in_backup(backup: Path) -> list[Submission]:
     """Return the teams' runs that the backup lacks, oldest first.
 
-    Raises BackupRefused if the backup cannot be used.
+    Raises BackupNotPossible if the backup cannot be used.
     """
-    there = _runs_since(backup)
+    there = _find_runs_in_backup(backup)
     runs = Submission.objects.filter(team__isnull=False).exclude(
         status__in=WITHDRAWN_STATUSES
     )
@@ -86,43 +86,47 @@ def runs_missing_in_backup(backup: Path) -> list[Submission]:
     ]
 
 
-def _runs_since(backup: Path) -> set[tuple[int, str]]:
+def _find_runs_in_backup(backup: Path) -> set[tuple[int, str]]:
     """Return the id and SHA-256 of each run in a backup, which may be from another
     release.
     """
     manifest, table = read_manifest(backup), Submission._meta.db_table  # noqa: SLF001  (public by name)
     try:
         if manifest.database["vendor"] == "sqlite":
-            address = f"{(backup / SQLITE_FILE).absolute().as_uri()}?mode=ro"
+            address = f"{(backup / SQLITE_BACKUP_FILE).absolute().as_uri()}?mode=ro"
             with closing(sqlite3.connect(address, uri=True)) as database:
                 rows = database.execute(f"SELECT id, sha256 FROM {table}")  # noqa: S608
                 return {(int(number), digest) for number, digest in rows}
         columns = manifest.database["tables"][table]
         number, digest = columns.index("id"), columns.index("sha256")
-        with (backup / TABLES_FOLDER / f"{table}.copy").open(encoding="utf-8") as lines:
+        with (backup / TABLE_DUMPS_FOLDER / f"{table}.copy").open(
+            encoding="utf-8"
+        ) as lines:
             # PostgreSQL's COPY writes a tab or a line break in a text as \t or \n.
             cells = (line.rstrip("\n").split("\t") for line in lines)
             return {(int(cell[number]), cell[digest]) for cell in cells}
     except (OSError, sqlite3.Error, KeyError, ValueError, IndexError) as reason:
-        raise BackupRefused(
+        raise BackupNotPossible(
             f"the runs of the backup cannot be read: {reason}"
         ) from reason
 
 
-def save_runs(runs: list[Submission], folder: Path) -> list[str]:
+def export_runs(runs: list[Submission], folder: Path) -> list[str]:
     """Save runs of teams in a new folder.
 
     Returns a message for each run whose file is missing in the storage.
     """
     folder.mkdir(mode=0o700, parents=True)
-    (folder / FILES).mkdir()
+    (folder / SAVED_RUNS_FILES_FOLDER).mkdir()
     lost = []
-    with (folder / LIST).open("w", encoding="utf-8") as lines:
+    with (folder / SAVED_RUNS_LIST_FILE).open("w", encoding="utf-8") as lines:
         for number, run in enumerate(runs, start=1):
-            saved = _saved_run(run, f"{FILES}/{number:05}-{run.filename}")
+            saved = _build_saved_run(
+                run, f"{SAVED_RUNS_FILES_FOLDER}/{number:05}-{run.filename}"
+            )
             try:
                 with (
-                    storage.runs.open(run.file, "rb") as source,
+                    storage.run_file_storage.open(run.file, "rb") as source,
                     (folder / saved.path).open("wb") as target,
                 ):
                     shutil.copyfileobj(source, target)
@@ -133,7 +137,7 @@ def save_runs(runs: list[Submission], folder: Path) -> list[str]:
     return lost
 
 
-def _saved_run(run: Submission, path: str) -> SavedRun:
+def _build_saved_run(run: Submission, path: str) -> SavedRun:
     assert run.team is not None
     task = run.phase.task
     return SavedRun(
@@ -167,7 +171,7 @@ def read_saved_runs(folder: Path) -> Iterator[SavedRun]:
 
     Raises RunNotAccepted if a line of the list of saved runs is unreadable.
     """
-    path = folder / LIST
+    path = folder / SAVED_RUNS_LIST_FILE
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             try:
@@ -191,7 +195,7 @@ def submit_saved_run(saved: SavedRun, folder: Path) -> Submission | None:
         lacking = "phase" if phase is None else "team"
         raise RunNotAccepted(f"{saved}: this site has no such {lacking}")
     path = folder / saved.path
-    if not path.is_file() or sha256_of_file(path) != saved.sha256:
+    if not path.is_file() or compute_sha256_of_file(path) != saved.sha256:
         raise RunNotAccepted(f"{saved}: {path} is not the file that was saved")
     if Submission.objects.filter(
         phase=phase, team=team, sha256=saved.sha256, system=saved.system
@@ -212,13 +216,13 @@ def submit_saved_run(saved: SavedRun, folder: Path) -> Submission | None:
             said=RunMetadata(
                 description=saved.description, card=saved.card, figures=saved.figures
             ),
-            facts=_submission_facts(saved),
+            facts=_build_submission_fields(saved),
         )
-    except (Refused, PoolFull) as reason:
+    except (ActionRefused, SandboxPoolFull) as reason:
         raise RunNotAccepted(f"{saved}: {reason}") from reason
 
 
-def _submission_facts(saved: SavedRun) -> dict[str, Any]:
+def _build_submission_fields(saved: SavedRun) -> dict[str, Any]:
     return {
         "submitted_by": User.objects.filter(email__iexact=saved.submitted_by).first()
         if saved.submitted_by

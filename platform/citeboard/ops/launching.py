@@ -12,25 +12,28 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.core.words import count_with_noun
 from citeboard.teams.membership import found_team
 from citeboard.teams.models import User
 from scoring.models import Evaluation
-from tasks.gold.early import embargo_clashes
+from tasks.gold.early import find_embargo_clashes
 from tasks.models import Gold, Phase, Season, Submission
 from tasks.registration.entries import (
     accept_terms,
-    approve_team,
-    current_terms,
+    approve_team_entry,
+    get_newest_terms,
     register_team,
 )
-from tasks.submissions.submit import check_phase_entry, require_accepted_terms
+from tasks.submissions.submit import (
+    require_accepted_terms,
+    require_phase_accepts_run_of_team,
+)
 
 MAIL_TESTED_ACTION = "mail-tested"
 MAIL_TIMEOUT_SECONDS = 10  # seconds
-#: A step of the checklist names at most MAX_PHASES_NAMED incomplete phases.
-MAX_PHASES_NAMED = 3
+#: A step of the checklist names at most MAX_PHASES_LISTED incomplete phases.
+MAX_PHASES_LISTED = 3
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,8 @@ class LaunchStep:
     href: str
 
 
-def launch_steps(season: Season) -> list[LaunchStep]:
-    phases = list(scored_phases(season))
+def build_launch_checklist(season: Season) -> list[LaunchStep]:
+    phases = list(find_phases_to_score(season))
     gold = {phase.pk: Gold.objects.current(phase) for phase in phases}
     scored = Submission.objects.filter(
         phase__in=phases, status=Submission.Status.SCORED
@@ -60,16 +63,16 @@ def launch_steps(season: Season) -> list[LaunchStep]:
     tried = set(evaluated.values_list("gold", flat=True))
     has_gold = {pk for pk, known in gold.items() if known}
     has_run = {pk for pk, known in gold.items() if known and known.pk in tried}
-    terms, stopped = current_terms(season), find_participant_obstacles(season)
+    terms, stopped = get_newest_terms(season), find_participant_obstacles(season)
     version = (
         _("Version %(number)s") % {"number": terms.number} if terms else _("None yet.")
     )
-    early = "; ".join(row.words for row in embargo_clashes(phases))
+    early = "; ".join(row.words for row in find_embargo_clashes(phases))
     is_mail_tested = (
-        audit.history_of_place(season).filter(action=MAIL_TESTED_ACTION).exists()
+        audit.find_history_of_place(season).filter(action=MAIL_TESTED_ACTION).exists()
     )
 
-    def phases_with_step_done(done: set[int]) -> tuple[bool, str]:
+    def describe_phases_with_step_done(done: set[int]) -> tuple[bool, str]:
         lacking = [f"{phase.task}, {phase}" for phase in phases if phase.pk not in done]
         words = count_with_noun(len(phases), "phase")
         if not lacking:
@@ -77,14 +80,14 @@ def launch_steps(season: Season) -> list[LaunchStep]:
         named = {
             "phases": words,
             "done": len(phases) - len(lacking),
-            "lacking": "; ".join(lacking[:MAX_PHASES_NAMED]),
+            "lacking": "; ".join(lacking[:MAX_PHASES_LISTED]),
         }
-        more = ", …" if len(lacking) > MAX_PHASES_NAMED else ""
+        more = ", …" if len(lacking) > MAX_PHASES_LISTED else ""
         return False, _(
             "In %(done)s of %(phases)s; lacking in %(lacking)s"
         ) % named + more
 
-    def page_url(page: str) -> str:
+    def build_page_url(page: str) -> str:
         return reverse(page, args=[season.slug])
 
     walks = _("A participant can enter, accept the terms and submit runs")
@@ -92,30 +95,34 @@ def launch_steps(season: Season) -> list[LaunchStep]:
         LaunchStep(
             "gold",
             _("Gold is in"),
-            *phases_with_step_done(has_gold),
-            page_url("organise-gold"),
+            *describe_phases_with_step_done(has_gold),
+            build_page_url("organise-gold"),
         ),
         LaunchStep(
             "scored",
             _("A run has been scored"),
-            *phases_with_step_done(has_run),
-            page_url("organise-baselines"),
+            *describe_phases_with_step_done(has_run),
+            build_page_url("organise-baselines"),
         ),
         LaunchStep(
             "baselines",
             _("A baseline is on the board"),
-            *phases_with_step_done(baselines),
-            page_url("organise-baselines"),
+            *describe_phases_with_step_done(baselines),
+            build_page_url("organise-baselines"),
         ),
         LaunchStep(
-            "terms", _("Terms"), terms is not None, version, page_url("organise-terms")
+            "terms",
+            _("Terms"),
+            terms is not None,
+            version,
+            build_page_url("organise-terms"),
         ),
         LaunchStep(
             "secrets",
             _("No phase shows what another withholds"),
             not early,
             early,
-            page_url("organise-secrecy"),
+            build_page_url("organise-secrecy"),
         ),
         LaunchStep(
             "mail",
@@ -124,11 +131,13 @@ def launch_steps(season: Season) -> list[LaunchStep]:
             "",
             "#mail-test",
         ),
-        LaunchStep("walk", walks, not stopped, "; ".join(stopped), page_url("season")),
+        LaunchStep(
+            "walk", walks, not stopped, "; ".join(stopped), build_page_url("season")
+        ),
     ]
 
 
-def scored_phases(season: Season) -> QuerySet[Phase]:
+def find_phases_to_score(season: Season) -> QuerySet[Phase]:
     phases = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     return phases.select_related("task__season").order_by(
         "task__position", "position", "opens"
@@ -146,23 +155,23 @@ def find_participant_obstacles(season: Season) -> list[str]:
         name = secrets.token_hex(8)
         person = User.objects.create(email=f"{name}@preview.invalid", name=name)
         team = found_team(name=name, founder=person)
-        if season.registration == Season.Entry.LIST and season.entry_list:
+        if season.registration == Season.EntryPolicy.LIST and season.entry_list:
             Season.objects.filter(pk=season.pk).update(entry_list=person.email)
-        phases = list(scored_phases(season))
+        phases = list(find_phases_to_score(season))
         if any(Gold.objects.current(phase) is None for phase in phases):
             stopped.append(_("no run is accepted where there is no gold"))
         try:
-            if terms := current_terms(season):
+            if terms := get_newest_terms(season):
                 given = dict.fromkeys(season.asks, "-")
                 accept_terms(season=season, number=terms.number, user=person, **given)
-            approve_team(
+            approve_team_entry(
                 registration=register_team(season=season, team=team, by=person),
                 by=person,
             )
             require_accepted_terms(season, person)
             for phase in phases:
-                check_phase_entry(phase, team, phase.opens)
-        except Refused as refused:
+                require_phase_accepts_run_of_team(phase, team, phase.opens)
+        except ActionRefused as refused:
             stopped.append(str(refused))
         transaction.set_rollback(True)
     return stopped
@@ -181,8 +190,10 @@ def send_test_mail(*, season: Season, by: User) -> Season:
             )
             connection.send_messages([mail])
     except (OSError, SMTPException) as trouble:
-        raise Refused(
+        raise ActionRefused(
             _("the mail server does not accept it: %(why)s") % {"why": trouble}
         ) from trouble
-    audit.record(MAIL_TESTED_ACTION, actor=by, subject=season, place=season, facts={})
+    audit.record_action(
+        MAIL_TESTED_ACTION, actor=by, subject=season, place=season, facts={}
+    )
     return season

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from citeboard.core import audit
 from citeboard.core.instants import format_utc_minute
 from citeboard.core.words import count_with_noun
-from citeboard.teams.membership import add_member, locked
+from citeboard.teams.membership import add_member, lock_team
 from citeboard.teams.models import Membership, Team, User
 from scoring.models import Evaluation
 from tasks.delivery.notifications.events import (
@@ -20,10 +20,14 @@ from tasks.delivery.notifications.events import (
 )
 from tasks.gold.early import (
     EarlyDisclosure,
-    embargoed_disclosures,
+    find_embargoed_disclosures,
     record_confirmed_disclosures,
 )
-from tasks.gold.secrecy import ContentKind, shows_own_scores, with_embargoes
+from tasks.gold.secrecy import (
+    ContentKind,
+    are_own_scores_visible_to_teams,
+    load_phases_with_embargoes,
+)
 from tasks.models import (
     Bundle,
     ExtraTries,
@@ -33,10 +37,14 @@ from tasks.models import (
     Season,
     Submission,
 )
-from tasks.models.registrations import name_to_others
+from tasks.models.registrations import get_team_name_for_others
 from tasks.models.seasons import increment_board_versions
-from tasks.registration.entries import EntryRefused, check_joining, check_size
-from tasks.submissions.submit import runs_using_tries
+from tasks.registration.entries import (
+    TeamEntryRefused,
+    require_allowed_team_size,
+    require_user_may_join_team,
+)
+from tasks.submissions.submit import list_runs_using_tries
 
 MAX_REASON_LENGTH = 500
 
@@ -47,41 +55,41 @@ def propose_merge(*, season: Season, team: Team, into: Team, by: User) -> MergeP
         season = Season.objects.select_for_update().get(pk=season.pk)
         _check_merge_deadline(season)
         if team.pk == into.pk:
-            raise EntryRefused(_("a team does not merge with itself"))
-        _locked_entries(season, team, into)
+            raise TeamEntryRefused(_("a team does not merge with itself"))
+        _lock_registrations(season, team, into)
         merge_proposal = MergeProposal.objects.filter(season=season, team=team).first()
         if merge_proposal is not None and merge_proposal.into_id == into.pk:
             return merge_proposal
         if merge_proposal is not None:
             message = _("%(team)s has asked %(other)s already; withdraw that first")
-            raise EntryRefused(
+            raise TeamEntryRefused(
                 message % {"team": team, "other": merge_proposal.names["into"]}
             )
         proposal = MergeProposal.objects.create(
             season=season, team=team, into=into, proposed_by=by
         )
-        audit.record(
+        audit.record_action(
             "merge-proposed",
             actor=by,
             subject=team,
             place=season,
-            facts=_team_names(proposal),
+            facts=_find_displayed_team_names(proposal),
         )
         notify_merge_proposed(proposal)
     return proposal
 
 
-def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
+def drop_merge_proposal(*, proposal: MergeProposal, by: User) -> None:
     with transaction.atomic():
-        locked = _locked_proposal(proposal)
-        facts, place = _team_names(locked), locked.season
+        locked = _lock_merge_proposal(proposal)
+        facts, place = _find_displayed_team_names(locked), locked.season
         # The lead's name would reveal the team in a season that hides team names.
         called = (
             ""
-            if place.names_teams()
+            if place.shows_team_names()
             else facts["into" if proposal.is_asked else "team"]
         )
-        audit.record(
+        audit.record_action(
             "merge-dropped",
             actor=by,
             subject=locked.team,
@@ -95,18 +103,18 @@ def drop_proposal(*, proposal: MergeProposal, by: User) -> None:
 
 def accept_merge(*, proposal: MergeProposal, by: User) -> int:
     with transaction.atomic():
-        locked = _locked_proposal(proposal)
+        locked = _lock_merge_proposal(proposal)
         _check_merge_deadline(locked.season)
         teams = (locked.team, locked.into)
         members = set(
             Membership.objects.filter(team__in=teams).values_list("user", flat=True)
         )
-        check_size(locked.season, len(members))
-        if revealed := _revealed_scores(locked.season, locked.team, locked.into):
+        require_allowed_team_size(locked.season, len(members))
+        if revealed := _find_revealed_scores(locked.season, locked.team, locked.into):
             message = _(
                 "members would learn before its time: %(what)s; an organiser can merge the teams"
             )
-            raise EntryRefused(
+            raise TeamEntryRefused(
                 message % {"what": "; ".join(early.words for early in revealed)}
             )
         for phase in Phase.objects.filter(
@@ -115,7 +123,7 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
             extra = ExtraTries.objects.filter(phase=phase, team__in=teams).aggregate(
                 n=Sum("tries")
             )["n"]
-            sent = sum(runs_using_tries(phase, team).count() for team in teams)
+            sent = sum(list_runs_using_tries(phase, team).count() for team in teams)
             most = (phase.runs_in_total or 0) + (extra or 0)
             if sent > most:
                 message = _(
@@ -129,66 +137,70 @@ def accept_merge(*, proposal: MergeProposal, by: User) -> int:
                     "phase": phase,
                     "most": most,
                 }
-                raise EntryRefused(message % named)
+                raise TeamEntryRefused(message % named)
         try:
-            return _move_team_entries(
+            return _merge_team_registrations(
                 locked.season, locked.team, locked.into, by, reason=""
             )
-        except EntryRefused as refused:
-            if locked.season.names_teams():
+        except TeamEntryRefused as refused:
+            if locked.season.shows_team_names():
                 raise
             message = _(
                 "the teams cannot be one as they are; the organisers, who know both, can say why"
             )
-            raise EntryRefused(message) from refused
+            raise TeamEntryRefused(message) from refused
 
 
 def merge_teams(
     *, season: Season, team: Team, into: Team, by: User, reason: str
 ) -> int:
     if team.pk == into.pk:
-        raise EntryRefused(_("a team does not merge with itself"))
+        raise TeamEntryRefused(_("a team does not merge with itself"))
     with transaction.atomic():
         _lock_teams(team, into)
         season = Season.objects.select_for_update().get(pk=season.pk)
         # Members of `team` could read the data of `into` in all seasons of `into`.
         # Only the lead of the remaining team may admit new members to other seasons.
         others = Season.objects.filter(registrations__team=into).exclude(pk=season.pk)
-        if others.exclude(pk__in=Season.objects.organised_by(by).values("pk")).exists():
+        if others.exclude(
+            pk__in=Season.objects.organised_by_user(by).values("pk")
+        ).exists():
             message = _(
                 "%(team)s is in other seasons too, which its new members would read; merge the other way "
                 "round, or let its lead accept a proposal"
             )
-            raise EntryRefused(message % {"team": into})
+            raise TeamEntryRefused(message % {"team": into})
         record_confirmed_disclosures(
-            season, _revealed_scores(season, team, into), by=by
+            season, _find_revealed_scores(season, team, into), by=by
         )
-        return _move_team_entries(season, team, into, by, reason=reason)
+        return _merge_team_registrations(season, team, into, by, reason=reason)
 
 
-def _revealed_scores(season: Season, team: Team, into: Team) -> list[EarlyDisclosure]:
+def _find_revealed_scores(
+    season: Season, team: Team, into: Team
+) -> list[EarlyDisclosure]:
     runs = Evaluation.objects.filter(phase=OuterRef("pk"), team__in=(team, into))
     phases = Phase.objects.filter(Exists(runs), task__season=season).select_related(
         "task__season"
     )
     running = [
         phase
-        for phase in with_embargoes(phases)
-        if phase.takes_runs_until > timezone.now()
+        for phase in load_phases_with_embargoes(phases)
+        if phase.accepts_runs_until > timezone.now()
     ]
     return [
         early
         for phase in running
-        if shows_own_scores(phase)
-        for early in embargoed_disclosures(phase, [ContentKind.OTHERS])
+        if are_own_scores_visible_to_teams(phase)
+        for early in find_embargoed_disclosures(phase, [ContentKind.OTHERS])
     ]
 
 
-def _move_team_entries(
+def _merge_team_registrations(
     season: Season, team: Team, into: Team, by: User, *, reason: str
 ) -> int:
     # Uploads of both teams wait for the registrations' lock, and then belong to `into`.
-    _locked_entries(season, team, into)[0].delete()
+    _lock_registrations(season, team, into)[0].delete()
     joined = []
     present = set(Membership.objects.filter(team=into).values_list("user", flat=True))
     for membership in (
@@ -197,7 +209,7 @@ def _move_team_entries(
         .order_by("joined_at", "pk")
     ):
         if membership.user_id not in present:
-            check_joining(into, membership.user, besides=season)
+            require_user_may_join_team(into, membership.user, besides=season)
             add_member(team=into, user=membership.user)
             joined.append(str(membership.user))
     moved = _move_runs(season, team, into)
@@ -219,12 +231,12 @@ def _move_team_entries(
         proposal.delete()
     facts = {"team": team, "into": into, "runs": len(moved), "reason": reason}
     changes = [
-        audit.Change("team", team.name, into.name),
-        audit.Change("members", None, joined),
+        audit.SettingChange("team", team.name, into.name),
+        audit.SettingChange("members", None, joined),
         *moved,
     ]
     for subject, where in ((into, season), (team, season), (team, into)):
-        audit.record(
+        audit.record_action(
             "teams-merged",
             actor=by,
             subject=subject,
@@ -237,7 +249,7 @@ def _move_team_entries(
     return len(moved)
 
 
-def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
+def _move_runs(season: Season, team: Team, into: Team) -> list[audit.SettingChange]:
     moved = []
     present = Submission.objects.filter(
         team=into, phase__task__season=season
@@ -270,21 +282,23 @@ def _move_runs(season: Season, team: Team, into: Team) -> list[audit.Change]:
             ]
         )
         moved.append(
-            audit.Change(f"run {place}", f"{team} {before}", f"{into} {run.number}")
+            audit.SettingChange(
+                f"run {place}", f"{team} {before}", f"{into} {run.number}"
+            )
         )
     Evaluation.objects.filter(team=team, phase__task__season=season).update(team=into)
     return moved
 
 
-def _team_names(proposal: MergeProposal) -> dict[str, str]:
+def _find_displayed_team_names(proposal: MergeProposal) -> dict[str, str]:
     """Return the names of two merging teams as other teams of the season see them."""
     return {
-        name: name_to_others(proposal.season, getattr(proposal, name))
+        name: get_team_name_for_others(proposal.season, getattr(proposal, name))
         for name in ("team", "into")
     }
 
 
-def _locked_entries(
+def _lock_registrations(
     season: Season, team: Team, into: Team
 ) -> tuple[Registration, Registration]:
     entries = Registration.objects.select_for_update().filter(
@@ -297,8 +311,9 @@ def _locked_entries(
     for one in (team, into):
         if one.pk not in by_team:
             message = _("%(team)s does not take part in %(season)s")
-            raise EntryRefused(
-                message % {"team": name_to_others(season, one), "season": season}
+            raise TeamEntryRefused(
+                message
+                % {"team": get_team_name_for_others(season, one), "season": season}
             )
     return by_team[team.pk], by_team[into.pk]
 
@@ -308,20 +323,20 @@ def _check_merge_deadline(season: Season) -> None:
         message = _(
             "teams do not merge by themselves in %(season)s; its organisers can merge them"
         )
-        raise EntryRefused(message % {"season": season})
+        raise TeamEntryRefused(message % {"season": season})
     if season.merge_until <= timezone.now():
         until = format_utc_minute(season.merge_until)
         message = _("the teams of %(season)s could merge until %(instant)s")
-        raise EntryRefused(message % {"season": season, "instant": until})
+        raise TeamEntryRefused(message % {"season": season, "instant": until})
 
 
 def _lock_teams(*teams: Team) -> None:
     """Lock teams in a fixed order, so that concurrent merges cannot deadlock."""
     for team in sorted(teams, key=lambda team: team.pk):
-        locked(team)
+        lock_team(team)
 
 
-def _locked_proposal(proposal: MergeProposal) -> MergeProposal:
+def _lock_merge_proposal(proposal: MergeProposal) -> MergeProposal:
     _lock_teams(proposal.team, proposal.into)
     locked = (
         MergeProposal.objects.select_related("season", "team", "into")
@@ -329,5 +344,5 @@ def _locked_proposal(proposal: MergeProposal) -> MergeProposal:
         .first()
     )
     if locked is None:
-        raise EntryRefused(_("this has been answered or withdrawn already"))
+        raise TeamEntryRefused(_("this has been answered or withdrawn already"))
     return locked

@@ -8,17 +8,17 @@ from django.db.models import Count, Exists, Min, OuterRef, Q, QuerySet, Sum
 from django.utils.dateformat import format as date_format
 from django.utils.translation import gettext as _
 
-from citeboard.core.database import database_now
-from scoring.figures import Axis, Bars, Measured, Series
+from citeboard.core.database import fetch_database_time
+from scoring.figures import Axis, BarChart, FigureValue, ValueSeries
 from tasks.jobs import tallies
-from tasks.jobs.leases import waiting_for_administrator
+from tasks.jobs.leases import make_admin_wait_filter
 from tasks.models import Acknowledgement, Gold, Job, Phase, Season, Submission, Tallied
 
-Status = Submission.Status
+RunStatus = Submission.Status
 
-DAYS_SHOWN = 30
-#: The waiting times on pages come from at most TIMED jobs of the period TIMED_WITHIN.
-TIMED, TIMED_WITHIN = 1000, dt.timedelta(days=7)
+PROGRESS_DAYS_SHOWN = 30
+#: The waiting times on pages come from at most MAX_TIMED_JOBS jobs of the period TIMED_JOBS_PERIOD.
+MAX_TIMED_JOBS, TIMED_JOBS_PERIOD = 1000, dt.timedelta(days=7)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,19 +58,21 @@ class Progress:
     run_bytes: int
 
     @property
-    def figure(self) -> Bars:
+    def figure(self) -> BarChart:
         kinds = (
             (_("scored"), "scored"),
             (_("on the way"), "moving"),
             (_("not scored"), "not_scored"),
         )
-        return Bars(
+        return BarChart(
             title=_("Runs by day"),
             labels=[date_format(day.day, _("d M")) for day in self.days],
             series=[
-                Series(
+                ValueSeries(
                     name=name,
-                    values=[Measured(value=getattr(day, field)) for day in self.days],
+                    values=[
+                        FigureValue(value=getattr(day, field)) for day in self.days
+                    ],
                 )
                 for name, field in kinds
             ],
@@ -78,7 +80,7 @@ class Progress:
         )
 
 
-def progress_of(season: Season) -> Progress:
+def compute_season_progress(season: Season) -> Progress:
     is_queued = Q(state=Job.State.QUEUED)
     unended = Job.objects.filter(submission__phase__task__season=season)
     unended = unended.filter(state__in=(Job.State.QUEUED, Job.State.RUNNING)).order_by()
@@ -87,43 +89,45 @@ def progress_of(season: Season) -> Progress:
         running=Count("pk", filter=~is_queued),
         oldest=Min("created_at", filter=is_queued),
     )
-    is_scored, is_moving = Q(state=Status.SCORED), Q(state__in=Submission.MOVING)
+    is_scored, is_moving = Q(state=RunStatus.SCORED), Q(state__in=Submission.MOVING)
     tallied = Tallied.objects.filter(
         phase__in=Phase.objects.filter(task__season=season).values("pk")
     )
-    days = tallied.filter(what=tallies.DAYS).values("day")
+    days = tallied.filter(what=tallies.DAILY_RUN_COUNT_KIND).values("day")
     days = days.annotate(
         scored=Sum("number", filter=is_scored, default=0),
         moving=Sum("number", filter=is_moving, default=0),
         not_scored=Sum("number", filter=~is_scored & ~is_moving, default=0),
     )
     last = list(
-        days.alias(sent=Sum("number")).filter(sent__gt=0).order_by("-day")[:DAYS_SHOWN]
+        days.alias(sent=Sum("number"))
+        .filter(sent__gt=0)
+        .order_by("-day")[:PROGRESS_DAYS_SHOWN]
     )
-    runs = tallied.filter(what=tallies.RUNS)
+    runs = tallied.filter(what=tallies.RUN_COUNT_KIND)
     return Progress(
         days=[Day(**row) for row in reversed(last)],
         queues=[Waiting(**row) for row in queues.order_by("queue")],
-        times=_job_times(season),
+        times=_compute_job_durations(season),
         **runs.aggregate(
             runs=Sum("number", default=0), run_bytes=Sum("size", default=0)
         ),
     )
 
 
-def _job_times(season: Season) -> Times | None:
+def _compute_job_durations(season: Season) -> Times | None:
     done = Job.objects.filter(
         season=season.pk,
         priority__in=(Job.Priority.NEW, Job.Priority.AGAIN),
         kind=Job.Kind.SCORE,
         state=Job.State.DONE,
-        started_at__gt=database_now() - TIMED_WITHIN,
+        started_at__gt=fetch_database_time() - TIMED_JOBS_PERIOD,
     ).order_by("-started_at")
     times = [
         (made, begun, ended)
         for made, begun, ended in done.values_list(
             "created_at", "started_at", "finished_at"
-        )[:TIMED]
+        )[:MAX_TIMED_JOBS]
         if begun and ended
     ]
     if not times:
@@ -136,39 +140,39 @@ def _job_times(season: Season) -> Times | None:
     )
 
 
-def failed_runs(season: Season) -> QuerySet[Submission]:
+def find_failed_runs(season: Season) -> QuerySet[Submission]:
     later = Submission.objects.filter(
         phase=OuterRef("phase"),
         team=OuterRef("team"),
         number__gt=OuterRef("number"),
-        status=Status.SCORED,
+        status=RunStatus.SCORED,
     )
     runs = Submission.objects.filter(
         ~Exists(later),
         phase__task__season=season,
         has_failed=True,
-        status=Status.FAILED,
+        status=RunStatus.FAILED,
     )
     return runs.select_related("phase__task", "team").order_by("-status_since", "-pk")
 
 
-def unsupplied_runs(season: Season) -> QuerySet[Submission]:
+def find_runs_lacking_software(season: Season) -> QuerySet[Submission]:
     """Return the season's runs that wait for a package or model, longest wait first."""
-    shown = (Status.WAITING, Status.SCORED)
+    shown = (RunStatus.WAITING, RunStatus.SCORED)
     runs = Submission.objects.filter(
-        waiting_for_administrator(), phase__task__season=season, status__in=shown
+        make_admin_wait_filter(), phase__task__season=season, status__in=shown
     )
     return runs.select_related("phase__task", "team").order_by("submitted_at", "pk")
 
 
-def waiting_reason(run: Submission) -> str:
+def describe_why_run_waits(run: Submission) -> str:
     if run.reason:
         return run.reason
     waiting = run.jobs.filter(state=Job.State.WAITING).order_by("pk").first()
     return waiting.reason if waiting else ""
 
 
-def failed_rescorings(season: Season) -> QuerySet[Job]:
+def find_failed_rescoring_jobs(season: Season) -> QuerySet[Job]:
     newest = Gold.objects.filter(
         task=OuterRef("gold__task"), split=OuterRef("gold__split")
     )
@@ -176,18 +180,18 @@ def failed_rescorings(season: Season) -> QuerySet[Job]:
         ~Exists(newest.filter(number__gt=OuterRef("gold__number"))),
         submission__phase__task__season=season,
         submission__has_failed=True,
-        submission__status=Status.SCORED,
+        submission__status=RunStatus.SCORED,
         # With an equality instead of `contains`, SQLite would scan all failed jobs.
         state__contains=Job.State.FAILED,
     ).select_related("submission__phase__task", "submission__team", "gold")
     return jobs.order_by("-finished_at", "-pk")
 
 
-def acknowledged_failures(season: Season) -> QuerySet[Acknowledgement]:
+def find_acknowledged_failures(season: Season) -> QuerySet[Acknowledgement]:
     runs = Submission.objects.filter(
         pk=OuterRef("submission"), phase__task__season=season
     )
-    own = Acknowledgement.objects.holding().filter(Exists(runs))
+    own = Acknowledgement.objects.of_current_failures().filter(Exists(runs))
     return own.select_related(
         "submission__phase__task", "submission__team", "job__gold", "by"
     )

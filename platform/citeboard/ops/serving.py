@@ -20,20 +20,24 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 
 from citeboard.core.confined.pool import THREAD_COUNT_VARIABLES
-from citeboard.core.confined.turns import MAX_REQUESTS_PER_SLOT
-from citeboard.core.confinement import reason_for_refusing_uploads
-from citeboard.core.database import UnusableSchema, database_now, refuse_unusable_schema
+from citeboard.core.confined.turns import MAX_READ_REQUESTS_PER_SLOT
+from citeboard.core.confinement import find_reason_for_refusing_uploads
+from citeboard.core.database import (
+    UnusableSchema,
+    fetch_database_time,
+    raise_if_schema_unusable,
+)
 from citeboard.core.instruments import (
-    SHARED_FOLDER_VARIABLE,
-    answered_so_far,
+    PROMETHEUS_FOLDER_VARIABLE,
+    count_answered_requests,
     create_metrics_folder,
     remove_metrics_folders,
 )
 from citeboard.core.processes import ProcessGroup
-from citeboard.core.upload_queue import MAX_UPLOADS
+from citeboard.core.upload_queue import MAX_UPLOADS_BEFORE_REJECTION
 from citeboard.core.writability import write_heartbeats_until
 from citeboard.ops.pruning import (
-    post_repeatedly_until,
+    post_mails_and_events_until,
     run_step_safely,
     run_sweep_steps,
 )
@@ -42,21 +46,21 @@ from tasks.jobs.queue_choice import WorkerGroupWatchdog, delete_worker_group
 from tasks.jobs.sweeper import sweep_jobs
 from tasks.submissions.uploads import remove_incomplete_uploads
 
-SITE, WORKER = "site", "worker"
-SERVED_PARTS = (SITE, WORKER)
+SITE_PROCESS_KIND, WORKER_PROCESS_KIND = "site", "worker"
+SUPERVISED_PROCESS_KINDS = (SITE_PROCESS_KIND, WORKER_PROCESS_KIND)
 
 CHECK_INTERVAL_SECONDS = 0.1  # seconds between checks of the processes
-STOP_SECONDS = 10  # seconds until remaining processes are killed
-HANG_SECONDS = (
+STOP_TIMEOUT_SECONDS = 10  # seconds until remaining processes are killed
+HANG_TIMEOUT_SECONDS = (
     2  # seconds until the remaining processes of a part that hangs are killed
 )
 MAX_FAILED_STARTS = 5  # number of consecutive failed starts after which `serve` exits
 
-#: The modification time of the file WATCH_SIGN_FILE is the time of the last check of workers.
-#: The script `scripts/healthcheck.py` reads the modification time of the file WATCH_SIGN_FILE.
-WATCH_SIGN_FILE = "workers-watched"
+#: The modification time of the file WORKERS_WATCHED_FILE is the time of the last check of workers.
+#: The script `scripts/healthcheck.py` reads the modification time of the file WORKERS_WATCHED_FILE.
+WORKERS_WATCHED_FILE = "workers-watched"
 
-PROJECT_FOLDER = Path(__file__).resolve().parents[3]
+REPOSITORY_FOLDER = Path(__file__).resolve().parents[3]
 
 log = logging.getLogger(__name__)
 
@@ -71,12 +75,12 @@ class SiteSupervisor:
     ) -> None:
         self._address = f"{settings.BIND}-{settings.PORT}"
         variables = build_process_environment()
-        if SITE in parts:
-            variables[SHARED_FOLDER_VARIABLE] = self._counts = create_metrics_folder(
-                self._address
+        if SITE_PROCESS_KIND in parts:
+            variables[PROMETHEUS_FOLDER_VARIABLE] = self._counts = (
+                create_metrics_folder(self._address)
             )
         self.groups = {
-            part: ProcessGroup(part, build_part_command(part), variables)
+            part: ProcessGroup(part, build_process_command(part), variables)
             for part in parts
         }
         self.announce = announce
@@ -87,29 +91,29 @@ class SiteSupervisor:
 
     def run(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, self._on_signal)
+            signal.signal(number, self._handle_end_signal)
         for group in self.groups.values():
             group.start()
         threads = self._start_threads()
-        if reason := reason_for_refusing_uploads():
+        if reason := find_reason_for_refusing_uploads():
             self.announce(
                 f"{reason[:1].upper()}{reason[1:]}. `manage.py doctor` says what can be done."
             )
         try:
             while not (self._signals or self._ending.is_set()):
                 for part in self.groups:
-                    self._supervise(part)
+                    self._supervise_process_group(part)
                 reap_orphans({group.pid for group in self.groups.values()})
                 gone = [thread.name for thread in threads if not thread.is_alive()]
                 if gone and not self._ending.is_set():
-                    self._record_failure(
+                    self._record_failure_and_end(
                         f"Nobody looks after the {gone[0]} any more; the log says why."
                     )
                 time.sleep(CHECK_INTERVAL_SECONDS)
         finally:
             self._ending.set()
-            self._end(self.groups, within=STOP_SECONDS)
-            if SITE in self.groups:
+            self._end_process_groups(self.groups, within=STOP_TIMEOUT_SECONDS)
+            if SITE_PROCESS_KIND in self.groups:
                 remove_metrics_folders(self._address)
         if self._newer_schema:
             raise self._newer_schema
@@ -117,13 +121,18 @@ class SiteSupervisor:
             raise ServingFailed(self._failure)
 
     def _start_threads(self) -> list[threading.Thread]:
-        keepers = {SITE: self._keep_site_answering, WORKER: self._keep_jobs_moving}
+        keepers = {
+            SITE_PROCESS_KIND: self._restart_hanging_site,
+            WORKER_PROCESS_KIND: self._sweep_jobs_until_ended,
+        }
         threads = [
             threading.Thread(target=keepers[part], name=part, daemon=True)
             for part in self.groups
         ]
         threads.append(
-            threading.Thread(target=self._watch_schema, name="schema", daemon=True)
+            threading.Thread(
+                target=self._end_site_if_schema_is_newer, name="schema", daemon=True
+            )
         )
         threads.append(
             threading.Thread(
@@ -133,47 +142,47 @@ class SiteSupervisor:
                 daemon=True,
             )
         )
-        if WORKER in self.groups:
+        if WORKER_PROCESS_KIND in self.groups:
             # Slow mail servers and webhooks must not delay sweeps.
-            post = partial(post_repeatedly_until, self._ending)
+            post = partial(post_mails_and_events_until, self._ending)
             threads.append(threading.Thread(target=post, name="posting", daemon=True))
         for thread in threads:
             thread.start()
         return threads
 
-    def _on_signal(self, number: int, frame: object) -> None:
+    def _handle_end_signal(self, number: int, frame: object) -> None:
         """Count the signals to end. At the first signal all processes end, and at the
         second signal the program exits at once.
         """
         self._signals += 1
 
-    def _record_failure(self, reason: str) -> None:
+    def _record_failure_and_end(self, reason: str) -> None:
         self._failure = reason
         self._ending.set()
 
-    def _supervise(self, part: str) -> None:
+    def _supervise_process_group(self, part: str) -> None:
         group = self.groups[part]
         if self._hangs[part].is_set():
             log.error("The %s hangs and is started anew", part)
-            self._end([part], within=HANG_SECONDS)
+            self._end_process_groups([part], within=HANG_TIMEOUT_SECONDS)
             self._hangs[part].clear()
         if not group.is_over():
             return
         if group.failures >= MAX_FAILED_STARTS:
-            self._record_failure(
+            self._record_failure_and_end(
                 f"The {part} ended {group.failures} times in a row as soon as it was started."
             )
         else:
             group.start_when_due()
 
-    def _end(self, parts: Collection[str], *, within: float) -> None:
+    def _end_process_groups(self, parts: Collection[str], *, within: float) -> None:
         groups = [self.groups[part] for part in parts]
-        if SITE in parts:
-            self.groups[SITE].ask_leader_to_end()
-        if WORKER in parts:
+        if SITE_PROCESS_KIND in parts:
+            self.groups[SITE_PROCESS_KIND].terminate_leader()
+        if WORKER_PROCESS_KIND in parts:
             # The workers receive a signal, at which busy workers release their jobs.
             # The shutdown of Django Q would wait until the workers' jobs are done.
-            self.groups[WORKER].ask_followers_to_end()
+            self.groups[WORKER_PROCESS_KIND].terminate_followers()
         until = time.monotonic() + within
         # The method `is_over` also kills the processes that remain in a group.
         while [group for group in groups if not group.is_over()]:
@@ -186,44 +195,44 @@ class SiteSupervisor:
         for group in groups:
             group.kill()
 
-    def _keep_jobs_moving(self) -> None:
+    def _sweep_jobs_until_ended(self) -> None:
         ready = f"The worker is ready: {settings.WORKERS} at a time."
         known, watchdog = None, WorkerGroupWatchdog("", workers=settings.PROCESSES)
         while not self._ending.is_set():
-            name = self.groups[WORKER].group_name
+            name = self.groups[WORKER_PROCESS_KIND].group_name
             if (
                 name is not None
                 and name != known
-                and run_step_safely(partial(_take_over_jobs, known))
+                and run_step_safely(partial(_requeue_jobs_of_ended_process, known))
             ):
                 known, watchdog = (
                     name,
                     WorkerGroupWatchdog(name, workers=settings.PROCESSES),
                 )
             done = run_sweep_steps()
-            if known == self.groups[WORKER].group_name and run_step_safely(
+            if known == self.groups[WORKER_PROCESS_KIND].group_name and run_step_safely(
                 watchdog.is_stuck
             ):
-                self._hangs[WORKER].set()
-            if done and ready and SITE not in self.groups:
+                self._hangs[WORKER_PROCESS_KIND].set()
+            if done and ready and SITE_PROCESS_KIND not in self.groups:
                 self.announce(ready)
             ready = ready if not done else ""
-            touch_watch_sign()
+            touch_workers_watched_file()
             until = time.monotonic() + settings.SWEEP_SECONDS
             while time.monotonic() < until and not self._ending.wait(
                 CHECK_INTERVAL_SECONDS
             ):
-                if self.groups[WORKER].group_name not in (None, known):
+                if self.groups[WORKER_PROCESS_KIND].group_name not in (None, known):
                     break
 
-    def _watch_schema(self) -> None:
+    def _end_site_if_schema_is_newer(self) -> None:
         """End all processes of the site if its database belongs to a newer release.
 
         The newer release has removed a table or column that this release uses.
         """
         while not self._ending.wait(settings.SWEEP_SECONDS):
             try:
-                refuse_unusable_schema()
+                raise_if_schema_unusable()
             except UnusableSchema as newer:
                 self._newer_schema = newer
                 self._ending.set()
@@ -231,9 +240,9 @@ class SiteSupervisor:
                 # Requests report an outage of the database, so the thread logs none.
                 connections.close_all()
 
-    def _keep_site_answering(self) -> None:
-        probe = SiteProbe(
-            settings.BIND, settings.PORT, partial(answered_so_far, self._counts)
+    def _restart_hanging_site(self) -> None:
+        probe = SiteLivenessProbe(
+            settings.BIND, settings.PORT, partial(count_answered_requests, self._counts)
         )
         known, ready = (
             None,
@@ -241,11 +250,13 @@ class SiteSupervisor:
         )
         patience = StartTimeLimit(settings.START_SECONDS)
         while not self._ending.wait(probe.pause if known else CHECK_INTERVAL_SECONDS):
-            if (pid := self.groups[SITE].pid) is not None and pid != known:
-                patience.begin()
-                if probe.wait_for_answer(partial(patience.gives_up, pid), self._ending):
+            if (pid := self.groups[SITE_PROCESS_KIND].pid) is not None and pid != known:
+                patience.start_clock()
+                if probe.wait_for_answer(
+                    partial(patience.is_start_overdue, pid), self._ending
+                ):
                     known = pid
-                    patience.reset()
+                    patience.reset_limit()
                     if ready:
                         self.announce(ready)
                     ready = ""
@@ -255,26 +266,28 @@ class SiteSupervisor:
                         patience.seconds,
                     )
                     patience.double()
-                    self._hangs[SITE].set()
+                    self._hangs[SITE_PROCESS_KIND].set()
             elif pid is not None and probe.is_site_hanging():
-                self._hangs[SITE].set()
-            elif WORKER not in self.groups:
+                self._hangs[SITE_PROCESS_KIND].set()
+            elif WORKER_PROCESS_KIND not in self.groups:
                 # The thread that watches the workers must continue after disk errors.
                 with suppress(OSError):
                     remove_incomplete_uploads()
 
 
-def touch_watch_sign() -> None:
+def touch_workers_watched_file() -> None:
     with suppress(OSError):
         settings.WORK_DIR.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (settings.WORK_DIR / WATCH_SIGN_FILE).touch()
+        (settings.WORK_DIR / WORKERS_WATCHED_FILE).touch()
 
 
-def build_part_command(part: str) -> list[str]:
-    manage = str(PROJECT_FOLDER / "manage.py")
-    if part == WORKER:
+def build_process_command(part: str) -> list[str]:
+    manage = str(REPOSITORY_FOLDER / "manage.py")
+    if part == WORKER_PROCESS_KIND:
         return [sys.executable, manage, "qcluster"]
-    uploads = MAX_UPLOADS + MAX_REQUESTS_PER_SLOT * settings.CHECKS
+    uploads = (
+        MAX_UPLOADS_BEFORE_REJECTION + MAX_READ_REQUESTS_PER_SLOT * settings.CHECKS
+    )
     options = {
         "host": settings.BIND,
         "port": settings.PORT,
@@ -283,7 +296,7 @@ def build_part_command(part: str) -> list[str]:
         # Pages need free threads while uploads wait, so each upload adds a thread.
         "blocking-threads": min(8, 2 * (os.cpu_count() or 1) + 1) + uploads,
         "respawn-interval": 0.5,
-        "workers-kill-timeout": STOP_SECONDS // 2,
+        "workers-kill-timeout": STOP_TIMEOUT_SECONDS // 2,
         # At levels below `error`, granian logs hints for people who start it by hand.
         "log-level": "error",
     }
@@ -301,7 +314,9 @@ def build_part_command(part: str) -> list[str]:
 
 
 def build_process_environment() -> dict[str, str]:
-    path = os.pathsep.join([str(PROJECT_FOLDER / "platform"), str(PROJECT_FOLDER)])
+    path = os.pathsep.join(
+        [str(REPOSITORY_FOLDER / "platform"), str(REPOSITORY_FOLDER)]
+    )
     # Each web process uses one processor and leaves the other processors to scoring.
     single = dict.fromkeys(THREAD_COUNT_VARIABLES, "1")
     return {
@@ -331,12 +346,12 @@ def reap_orphans(own: Collection[int | None]) -> None:
         os.waitpid(ended.si_pid, 0)
 
 
-def _take_over_jobs(gone: str | None) -> bool:
+def _requeue_jobs_of_ended_process(gone: str | None) -> bool:
     if gone is not None:
         expire_leases_of_owner(gone)
         delete_worker_group(gone)
         sweep_jobs()
-    wake_unclaimed_jobs(before=database_now())
+    wake_unclaimed_jobs(before=fetch_database_time())
     return True
 
 
@@ -352,9 +367,9 @@ class StartTimeLimit:
     ) -> None:
         self._first = self.seconds = seconds
         self._clock = clock
-        self.begin()
+        self.start_clock()
 
-    def begin(self) -> None:
+    def start_clock(self) -> None:
         self._computed, self._since = -1.0, self._clock()
 
     def is_over(self, computed: float) -> bool:
@@ -367,13 +382,13 @@ class StartTimeLimit:
             self._computed, self._since = computed, self._clock()
         return self._clock() - self._since > self.seconds
 
-    def gives_up(self, group: int) -> bool:
-        return self.is_over(processor_seconds(group))
+    def is_start_overdue(self, group: int) -> bool:
+        return self.is_over(measure_processor_seconds(group))
 
     def double(self) -> None:
         self.seconds *= 2
 
-    def reset(self) -> None:
+    def reset_limit(self) -> None:
         self.seconds = self._first
 
 
@@ -381,7 +396,7 @@ class StartTimeLimit:
 MIN_PROCESSOR_SECONDS = 0.05
 
 
-def processor_seconds(group: int) -> float:
+def measure_processor_seconds(group: int) -> float:
     """Return the processor seconds that a process group has used, including ended
     children.
     """
@@ -395,12 +410,12 @@ def processor_seconds(group: int) -> float:
     return seconds
 
 
-#: The site counts as hanging if MAX_UNANSWERED of the last LOOKS checks failed.
+#: The site counts as hanging if MAX_UNANSWERED_RECENT_CHECKS of the last RECENT_CHECKS checks failed.
 #: A single failed check does not count, because a working site can answer slowly once.
-LOOKS, MAX_UNANSWERED = 6, 3
+RECENT_CHECKS, MAX_UNANSWERED_RECENT_CHECKS = 6, 3
 
 
-class SiteProbe:
+class SiteLivenessProbe:
     pause = 2.0  # seconds between two checks
     patience = 5.0  # seconds that an answer may take
 
@@ -411,7 +426,7 @@ class SiteProbe:
         self._url = f"http://{host}:{port}/health/live"
         # The probe sends requests only to this machine and needs no proxy.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        self._recent_checks: deque[bool] = deque(maxlen=LOOKS)
+        self._recent_checks: deque[bool] = deque(maxlen=RECENT_CHECKS)
         self._answered_so_far = answered_so_far
         self._answered: int | None = None
 
@@ -450,4 +465,4 @@ class SiteProbe:
             before, self._answered = self._answered, self._answered_so_far()
             is_answered = before is not None and self._answered > before
         self._recent_checks.append(is_answered)
-        return self._recent_checks.count(False) >= MAX_UNANSWERED
+        return self._recent_checks.count(False) >= MAX_UNANSWERED_RECENT_CHECKS

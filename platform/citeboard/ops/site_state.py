@@ -39,30 +39,30 @@ from citeboard.core import health
 from citeboard.core.database import (
     SCHEMA_EPOCH,
     SchemaState,
-    database_now,
-    schema_state,
+    fetch_database_time,
+    read_schema_state,
 )
-from citeboard.core.instruments import SHARED_FOLDER_VARIABLE
-from citeboard.core.models import SchemaEpoch, last_done
-from citeboard.core.processes import host_of_machine
-from citeboard.core.release import release
+from citeboard.core.instruments import PROMETHEUS_FOLDER_VARIABLE
+from citeboard.core.models import SchemaEpoch, find_time_of_last_run
+from citeboard.core.processes import extract_host_name
+from citeboard.core.release import compute_release_digest
 from citeboard.core.writability import is_writable
-from citeboard.ops.backups import BACKUP_EVENT
-from citeboard.ops.doctor import Finding, examine
-from scoring.distribution.backend import version
+from citeboard.ops.backups import LAST_BACKUP_ROW_NAME
+from citeboard.ops.doctor import Finding, run_health_checks
+from scoring.distribution.backend import read_project_version
 from tasks.jobs import tallies
-from tasks.jobs.mails import OutgoingMailState, outgoing_mail_state
+from tasks.jobs.mails import OutgoingMailState, load_outgoing_mail_state
 from tasks.jobs.queue_choice import (
     MAX_SILENCE_SECONDS,
     explain_unserved_queue,
-    living_worker_groups,
+    list_living_worker_groups,
 )
-from tasks.jobs.sweeper import last_sweep_time
+from tasks.jobs.sweeper import load_last_sweep_time
 from tasks.models import Job, Submission, Tallied, WorkerGroup
 
-#: EXAMINED_CHECKS contains the `doctor` checks for the page of the site's state.
+#: SITE_STATE_CHECK_NAMES contains the `doctor` checks for the page of the site's state.
 #: Clients may request the page of the site's state often, so its checks write nothing.
-EXAMINED_CHECKS = [
+SITE_STATE_CHECK_NAMES = [
     "database",
     "clock",
     "disk",
@@ -74,7 +74,7 @@ EXAMINED_CHECKS = [
     "labels",
 ]
 MAX_FAILURES_SHOWN = 50
-RUN_RELATIONS = ("submission__phase__task__season", "submission__team")
+SELECTED_RUN_RELATIONS = ("submission__phase__task__season", "submission__team")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,7 +159,7 @@ def collect_site_state() -> SiteState:
 
     The function makes about thirty queries, whatever the number of scored runs.
     """
-    now = database_now()
+    now = fetch_database_time()
     failed = Job.objects.filter(
         state=Job.State.FAILED, finished_at__gt=now - dt.timedelta(days=1)
     )
@@ -167,7 +167,7 @@ def collect_site_state() -> SiteState:
     waiting = jobs.annotate(
         jobs=Count("pk"), since=Min("created_at"), submission=Min("submission")
     )
-    oldest, lost = oldest_queued_seconds(now), count_lost_leases()
+    oldest, lost = measure_longest_queue_waits(now), count_lost_leases()
     groups, gone = (
         WorkerGroup.objects.order_by("-seen_at"),
         now - dt.timedelta(seconds=MAX_SILENCE_SECONDS),
@@ -178,8 +178,8 @@ def collect_site_state() -> SiteState:
         disk = None
     return SiteState(
         at=now,
-        findings=examine(EXAMINED_CHECKS),
-        missing=health.find_missing_requirements(health.clock_skew()),
+        findings=run_health_checks(SITE_STATE_CHECK_NAMES),
+        missing=health.find_missing_requirements(health.measure_clock_skew_or_none()),
         queues=[
             Queue(
                 name=name,
@@ -188,12 +188,12 @@ def collect_site_state() -> SiteState:
                 leases_lost=lost.get(name, 0),
                 why_unserved=explain_unserved_queue(name),
             )
-            for name, states in jobs_by_queue().items()
+            for name, states in count_jobs_by_queue().items()
         ],
         groups=[
             Group(
                 **row,
-                host=host_of_machine(row["name"]),
+                host=extract_host_name(row["name"]),
                 is_living=row["seen_at"] > gone,
             )
             for row in groups.values("name", "queues", "workers", "seen_at")[
@@ -213,9 +213,9 @@ def collect_site_state() -> SiteState:
                 at=job.finished_at,
                 trace=job.trace,
             )
-            for job in failed.select_related(*RUN_RELATIONS).order_by("-finished_at")[
-                :MAX_FAILURES_SHOWN
-            ]
+            for job in failed.select_related(*SELECTED_RUN_RELATIONS).order_by(
+                "-finished_at"
+            )[:MAX_FAILURES_SHOWN]
             if job.finished_at is not None
         ],
         failures_in_all=failed.count(),
@@ -225,72 +225,75 @@ def collect_site_state() -> SiteState:
             free=disk and disk.free,
             size=disk and disk.total,
         ),
-        mails=outgoing_mail_state(),
-        last_sweep=last_sweep_time(),
-        last_backup=last_done(BACKUP_EVENT),
+        mails=load_outgoing_mail_state(),
+        last_sweep=load_last_sweep_time(),
+        last_backup=find_time_of_last_run(LAST_BACKUP_ROW_NAME),
         versions=Versions(
-            version=version(settings.BASE_DIR),
-            release=release(),
+            version=read_project_version(settings.BASE_DIR),
+            release=compute_release_digest(),
             python=platform.python_version(),
             django=django.get_version(),
             database=f"{connection.display_name} {'.'.join(map(str, connection.get_database_version()))}",
             epoch=SchemaEpoch.objects.aggregate(last=Max("number"))["last"] or 1,
             known_epoch=SCHEMA_EPOCH,
-            schema=schema_state(),
+            schema=read_schema_state(),
         ),
     )
 
 
 def render_metrics() -> bytes:
     registry = CollectorRegistry()
-    registry.register(_SiteCollector())
+    registry.register(_SiteMetricsCollector())
     processes = REGISTRY
-    if SHARED_FOLDER_VARIABLE in os.environ:
+    if PROMETHEUS_FOLDER_VARIABLE in os.environ:
         processes = CollectorRegistry()
         MultiProcessCollector(processes)  # type: ignore[no-untyped-call]
     return generate_latest(registry) + generate_latest(processes)
 
 
-class _SiteCollector(Collector):
+class _SiteMetricsCollector(Collector):
     """Collect the metrics that each scrape reads from the database and the machine."""
 
     def collect(self) -> Iterator[Metric]:
-        now = database_now()
+        now = fetch_database_time()
         jobs = GaugeMetricFamily(
             "citeboard_jobs", "Jobs by queue and state.", labels=["queue", "state"]
         )
-        queues = jobs_by_queue()
+        queues = count_jobs_by_queue()
         for queue, by_state in queues.items():
             for state, number in by_state.items():
                 jobs.add_metric([queue, state], number)
         yield jobs
         about = "Since the first of the queued jobs was made, or was last begun; 0 where none is queued."
-        yield _gauge_metric(
+        yield _build_gauge_metric(
             "citeboard_oldest_queued_job_age_seconds",
             about,
             "queue",
-            oldest_queued_seconds(now),
+            measure_longest_queue_waits(now),
         )
         steps = (
             Job.all_kinds.filter(state=Job.State.QUEUED).order_by().values_list("kind")
         )
         queued = dict.fromkeys(Job.Kind.values, 0) | dict(steps.annotate(n=Count("pk")))
-        yield _gauge_metric(
+        yield _build_gauge_metric(
             "citeboard_queued_jobs", "Jobs that are queued, by step.", "step", queued
         )
-        yield from self._recent_jobs(now)
+        yield from self._collect_recent_job_metrics(now)
         about = (
             "Seconds that jobs took that are done, from the claim to the end, by step."
         )
-        yield _histogram_metric(
-            "citeboard_job_seconds", about, "step", tallies.JOB_SECONDS
+        yield _build_histogram_metric(
+            "citeboard_job_seconds", about, "step", tallies.JOB_DURATION_COUNTER
         )
         about = "Seconds from when a run came in to its first score, by queue."
-        yield _histogram_metric(
-            "citeboard_upload_to_score_seconds", about, "queue", tallies.UPLOAD_TO_SCORE
+        yield _build_histogram_metric(
+            "citeboard_upload_to_score_seconds",
+            about,
+            "queue",
+            tallies.UPLOAD_TO_SCORE_DURATION_COUNTER,
         )
         about = "Times that a job was begun once more, as its worker lost its lease or its scorer died."
-        again = tallies.counter_values(tallies.BEGUN_AGAIN).get("", 0)
+        again = tallies.load_counter_values(tallies.RESTARTED_JOBS_COUNTER).get("", 0)
         yield CounterMetricFamily("citeboard_jobs_begun_again", about, again)
         about = "Leases that ended without a sign of life of their worker."
         lost = CounterMetricFamily("citeboard_leases_lost", about, labels=["queue"])
@@ -299,16 +302,18 @@ class _SiteCollector(Collector):
         ):
             lost.add_metric([queue], number)
         yield lost
-        by_status = Tallied.objects.filter(what=tallies.RUNS).values_list("state")
+        by_status = Tallied.objects.filter(what=tallies.RUN_COUNT_KIND).values_list(
+            "state"
+        )
         runs = dict.fromkeys(Submission.Status.values, 0) | dict(
             by_status.annotate(n=Sum("number"))
         )
-        yield _gauge_metric("citeboard_runs", "Runs by status.", "status", runs)
-        yield _gauge_metric(
+        yield _build_gauge_metric("citeboard_runs", "Runs by status.", "status", runs)
+        yield _build_gauge_metric(
             "citeboard_workers",
             "Workers of the groups that give a sign of life.",
             "group",
-            {group.name: group.workers for group in living_worker_groups()},
+            {group.name: group.workers for group in list_living_worker_groups()},
         )
         for name, what, kinds in (
             ("mails", "E-mails", (Job.Kind.MAIL, Job.Kind.INVITATION)),
@@ -323,7 +328,7 @@ class _SiteCollector(Collector):
                 word: posts.filter(state__in=inside).count()
                 for word, inside in states.items()
             }
-            yield _gauge_metric(
+            yield _build_gauge_metric(
                 f"citeboard_{name}",
                 f"{what} that wait or were given up.",
                 "state",
@@ -332,7 +337,7 @@ class _SiteCollector(Collector):
         with suppress(OSError):
             disk = shutil.disk_usage(settings.DATA_DIR)
             about = "Bytes of the disk of the data folder."
-            yield _gauge_metric(
+            yield _build_gauge_metric(
                 "citeboard_disk_bytes",
                 about,
                 "of",
@@ -342,15 +347,19 @@ class _SiteCollector(Collector):
         yield GaugeMetricFamily("citeboard_can_write", about, int(is_writable()))
         memory = psutil.virtual_memory()
         about = "Bytes of the memory of the machine that is asked."
-        yield _gauge_metric(
+        yield _build_gauge_metric(
             "citeboard_memory_bytes",
             about,
             "of",
             {"all": memory.total, "free": memory.available},
         )
         for name, about, at in (
-            ("sweep", "Since the last sweep ended.", last_sweep_time()),
-            ("backup", "Since the last backup was begun.", last_done(BACKUP_EVENT)),
+            ("sweep", "Since the last sweep ended.", load_last_sweep_time()),
+            (
+                "backup",
+                "Since the last backup was begun.",
+                find_time_of_last_run(LAST_BACKUP_ROW_NAME),
+            ),
         ):
             if at is not None:
                 seconds = (now - at).total_seconds()
@@ -358,7 +367,7 @@ class _SiteCollector(Collector):
                     f"citeboard_last_{name}_age_seconds", about, seconds
                 )
 
-    def _recent_jobs(self, now: dt.datetime) -> Iterator[Metric]:
+    def _collect_recent_job_metrics(self, now: dt.datetime) -> Iterator[Metric]:
         # The filter by start time uses an index, but omits jobs longer than a day.
         begun = Job.all_kinds.filter(
             started_at__gt=now - dt.timedelta(days=1)
@@ -370,7 +379,7 @@ class _SiteCollector(Collector):
         ended = Q(
             kind__in=Job.OF_RUNS,
             state=Job.State.DONE,
-            finished_at__gt=now - RECENT_PERIOD,
+            finished_at__gt=now - RECENT_JOBS_PERIOD,
         )
         taken = {
             "mean": Avg(_JOB_DURATION, filter=ended),
@@ -391,20 +400,25 @@ class _SiteCollector(Collector):
             ("job_seconds_mean", "Mean seconds of the jobs done", means),
             ("job_seconds_max", "Seconds of the longest job done", longest),
         ):
-            yield _gauge_metric(
+            yield _build_gauge_metric(
                 f"citeboard_{name}", f"{about} within the last hour.", "step", values
             )
 
 
-def _histogram_metric(name: str, about: str, label: str, tally: str) -> Metric:
+def _build_histogram_metric(name: str, about: str, label: str, tally: str) -> Metric:
     family = HistogramMetricFamily(name, about, labels=[label])
-    uppers = [*(str(float(upper)) for upper in tallies.BUCKET_SECONDS), "+Inf"]
-    for value, (counts, seconds) in sorted(tallies.duration_histogram(tally).items()):
+    uppers = [
+        *(str(float(upper)) for upper in tallies.HISTOGRAM_BUCKET_SECONDS),
+        "+Inf",
+    ]
+    for value, (counts, seconds) in sorted(
+        tallies.load_duration_histogram(tally).items()
+    ):
         family.add_metric([value], list(zip(uppers, counts, strict=True)), seconds)
     return family
 
 
-def _gauge_metric(
+def _build_gauge_metric(
     name: str, about: str, label: str, values: Mapping[str, float]
 ) -> Metric:
     family = GaugeMetricFamily(name, about, labels=[label])
@@ -413,14 +427,16 @@ def _gauge_metric(
     return family
 
 
-RECENT_PERIOD = dt.timedelta(hours=1)
+RECENT_JOBS_PERIOD = dt.timedelta(hours=1)
 _JOB_DURATION = ExpressionWrapper(
     F("finished_at") - F("started_at"), output_field=DurationField()
 )
 
 
-def jobs_by_queue() -> dict[str, dict[str, int]]:
-    jobs = Tallied.objects.filter(what=tallies.JOBS).values_list("queue", "state")
+def count_jobs_by_queue() -> dict[str, dict[str, int]]:
+    jobs = Tallied.objects.filter(what=tallies.JOB_COUNT_KIND).values_list(
+        "queue", "state"
+    )
     numbers = {
         (queue, state): number
         for queue, state, number in jobs.annotate(n=Sum("number"))
@@ -432,7 +448,7 @@ def jobs_by_queue() -> dict[str, dict[str, int]]:
     }
 
 
-def oldest_queued_seconds(now: dt.datetime) -> dict[str, float]:
+def measure_longest_queue_waits(now: dt.datetime) -> dict[str, float]:
     queued = Job.objects.filter(state=Job.State.QUEUED).order_by()
     rows = queued.values_list("queue").annotate(
         first=Min(Coalesce("started_at", "created_at"))
@@ -444,4 +460,4 @@ def oldest_queued_seconds(now: dt.datetime) -> dict[str, float]:
 
 def count_lost_leases() -> dict[str, int]:
     """Return the number of job leases that expired without a heartbeat, by queue."""
-    return {Job.LIGHT: 0} | tallies.counter_values(tallies.LEASES_LOST)
+    return {Job.LIGHT: 0} | tallies.load_counter_values(tallies.LOST_LEASES_COUNTER)

@@ -12,13 +12,16 @@ from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core import audit
 from citeboard.core.models import AuditEntry
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.ops.pruning import delete_season
 from citeboard.teams.models import User
 from scoring.models import Evaluation
 from scoring.worker.declaring import DECLARATION_CHANGED_KEY, restore_declaration
-from tasks.delivery.notifications.events import DATE_KINDS
-from tasks.delivery.webhooks.services import UNDO_PERIOD, hold_messages
+from tasks.delivery.notifications.events import PHASE_DATE_NOTIFICATION_KINDS
+from tasks.delivery.webhooks.services import (
+    UNDO_GRACE_PERIOD,
+    delay_messages_until_undo_ends,
+)
 from tasks.gold.early import refuse_early_disclosure
 from tasks.jobs.leases import queue_missing_scorings
 from tasks.models import (
@@ -34,14 +37,22 @@ from tasks.models import (
     Terms,
 )
 from tasks.models.seasons import increment_board_version
-from tasks.registration.entries import EntryRefused, current_terms, take_decision_back
-from tasks.seasons.file.entries import SEASON_PREFIX, TERMS_KEY, rows_by_prefix
+from tasks.registration.entries import (
+    TeamEntryRefused,
+    get_newest_terms,
+    undo_entry_decision,
+)
+from tasks.seasons.file.entries import (
+    SEASON_KEY_PREFIX,
+    SEASON_TERMS_KEY,
+    load_rows_by_key_prefix,
+)
 from tasks.seasons.file.load import change_settings
 from tasks.seasons.organisers import restore_organiser
 
-#: An entry with the action UNDO_RECORD_ACTION records the undoing of another history entry.
-UNDO_RECORD_ACTION = "taken-back"
-SENT_MESSAGES_KEY = "posts"
+#: An entry with the action UNDO_ACTION_NAME records the undoing of another history entry.
+UNDO_ACTION_NAME = "taken-back"
+SENT_MESSAGE_IDS_KEY = "posts"
 
 
 def record_sent_messages(season: Season, last: int, events: list[str]) -> None:
@@ -52,39 +63,39 @@ def record_sent_messages(season: Season, last: int, events: list[str]) -> None:
     """
     if events:
         of_act = (
-            audit.history_of_place(season)
-            .filter(pk__gt=last, action__in=_UNDO_ACTIONS)
+            audit.find_history_of_place(season)
+            .filter(pk__gt=last, action__in=_UNDO_FUNCTIONS_BY_ACTION)
             .order_by("-pk")
             .first()
         )
         if of_act is not None:
-            of_act.facts = {**(of_act.facts or {}), SENT_MESSAGES_KEY: events}
+            of_act.facts = {**(of_act.facts or {}), SENT_MESSAGE_IDS_KEY: events}
             of_act.save(update_fields=["facts"])
 
 
-def entries_to_undo(season: Season) -> list[AuditEntry]:
-    since = timezone.now() - UNDO_PERIOD
+def find_entries_to_undo(season: Season) -> list[AuditEntry]:
+    since = timezone.now() - UNDO_GRACE_PERIOD
     entries = list(
-        audit.history_of_place(season).filter(
-            at__gt=since, action__in=[UNDO_RECORD_ACTION, *_UNDO_ACTIONS]
+        audit.find_history_of_place(season).filter(
+            at__gt=since, action__in=[UNDO_ACTION_NAME, *_UNDO_FUNCTIONS_BY_ACTION]
         )
     )
-    done = {entry.subject_id for entry in entries if entry.action == UNDO_RECORD_ACTION}
+    done = {entry.subject_id for entry in entries if entry.action == UNDO_ACTION_NAME}
     # Undoing the declaration of a task also undoes the publication of its gold.
     done |= {entry.pk for entry in entries if (entry.facts or {}).get("anew")}
     known = [
         entry
         for entry in entries
-        if entry.action != UNDO_RECORD_ACTION and entry.pk not in done
+        if entry.action != UNDO_ACTION_NAME and entry.pk not in done
     ]
     return [
         entry
         for entry in known
         # An uploaded season file can be undone only if the file changed settings.
         # An uploaded season file cannot be undone if it created tasks or phases.
-        if _UNDO_ACTIONS[entry.action] is not _undo_settings
+        if _UNDO_FUNCTIONS_BY_ACTION[entry.action] is not _undo_setting_changes
         or (
-            any(map(_is_setting, entry.changes))
+            any(map(_is_season_setting_change, entry.changes))
             and ": created" not in str((entry.facts or {}).get("changes", ""))
         )
     ]
@@ -96,24 +107,27 @@ def undo_action(*, season: Season, entry: AuditEntry, by: User) -> str:
     Returns sentences about effects of the action that cannot be undone, or an empty
     text. Raises Refused if the action can no longer be undone.
     """
-    if entry not in entries_to_undo(season):
-        raise Refused(_("this cannot be taken back any more"))
+    if entry not in find_entries_to_undo(season):
+        raise ActionRefused(_("this cannot be taken back any more"))
     with transaction.atomic():
         # The season's row is locked, so that two requests cannot undo an action twice.
         Season.objects.select_for_update().get(pk=season.pk)
-        if entry not in entries_to_undo(season):
-            raise Refused(_("somebody has taken this back already"))
-        with refuse_early_disclosure(season, by=by), hold_messages() as anew:
-            stays = _UNDO_ACTIONS[entry.action](season, entry, by)
+        if entry not in find_entries_to_undo(season):
+            raise ActionRefused(_("somebody has taken this back already"))
+        with (
+            refuse_early_disclosure(season, by=by),
+            delay_messages_until_undo_ends() as anew,
+        ):
+            stays = _UNDO_FUNCTIONS_BY_ACTION[entry.action](season, entry, by)
         if not (
-            sent := withdraw_messages((entry.facts or {}).get(SENT_MESSAGES_KEY, []))
+            sent := withdraw_messages((entry.facts or {}).get(SENT_MESSAGE_IDS_KEY, []))
         ):
             # The undoing sends no message if the action sent no message.
             withdraw_messages(anew)
         with audit.render_in_english():
             facts = {"what": entry.words}
-        audit.record(
-            UNDO_RECORD_ACTION, actor=by, subject=entry, place=season, facts=facts
+        audit.record_action(
+            UNDO_ACTION_NAME, actor=by, subject=entry, place=season, facts=facts
         )
     told = ngettext(
         "%(number)s message had gone out.", "%(number)s messages had gone out.", sent
@@ -130,7 +144,9 @@ def withdraw_messages(events: list[str]) -> int:
     Returns the number of messages that were already sent.
     """
     sent = 0
-    mails = Notification.objects.filter(event__in=events).exclude(kind__in=DATE_KINDS)
+    mails = Notification.objects.filter(event__in=events).exclude(
+        kind__in=PHASE_DATE_NOTIFICATION_KINDS
+    )
     for rows, kind in (
         (mails, Job.Kind.MAIL),
         (Delivery.objects.filter(event__in=events), Job.Kind.WEBHOOK),
@@ -144,31 +160,35 @@ def withdraw_messages(events: list[str]) -> int:
     return sent
 
 
-def _is_setting(change: Mapping[str, Any]) -> bool:
+def _is_season_setting_change(change: Mapping[str, Any]) -> bool:
     """Return True if a change in a history entry concerns a setting of the season.
 
     Changes of terms, gold and organisers are not settings, and have separate history
     entries.
     """
     key = str(change["key"])
-    is_person = key.startswith(f"{SEASON_PREFIX}.organisers.")
-    return not is_person and key != TERMS_KEY and key.split(".")[2:3] != ["gold"]
+    is_person = key.startswith(f"{SEASON_KEY_PREFIX}.organisers.")
+    return not is_person and key != SEASON_TERMS_KEY and key.split(".")[2:3] != ["gold"]
 
 
-def _undo_settings(season: Season, entry: AuditEntry, by: User) -> str:
-    rows, values = rows_by_prefix(season), dict[str, Any]()
-    changes = [change for change in entry.changes if _is_setting(change)]
+def _undo_setting_changes(season: Season, entry: AuditEntry, by: User) -> str:
+    rows, values = load_rows_by_key_prefix(season), dict[str, Any]()
+    changes = [change for change in entry.changes if _is_season_setting_change(change)]
     for change in changes:
         prefix, _dot, key = str(change["key"]).rpartition(".")
-        prefix = prefix or SEASON_PREFIX
+        prefix = prefix or SEASON_KEY_PREFIX
         row = rows.get(prefix)
         names = {name: name for name in row.SETTINGS} if row else {}
         names |= {row.key(name): name for name in row.SETTINGS} if row else {}
         if row is None or key not in names:
-            raise Refused(_("%(key)s is not there any more") % {"key": change["key"]})
+            raise ActionRefused(
+                _("%(key)s is not there any more") % {"key": change["key"]}
+            )
         name = names[key]
-        if audit.as_json(getattr(row, name)) != change["after"]:
-            raise Refused(_("%(key)s has been changed since") % {"key": change["key"]})
+        if audit.convert_to_json_value(getattr(row, name)) != change["after"]:
+            raise ActionRefused(
+                _("%(key)s has been changed since") % {"key": change["key"]}
+            )
         before = change["before"]
         value = (
             before.splitlines()
@@ -187,9 +207,9 @@ def _undo_settings(season: Season, entry: AuditEntry, by: User) -> str:
     return " ".join(stays)
 
 
-def _undo_terms(season: Season, entry: AuditEntry, by: User) -> str:
-    if (terms := current_terms(season)) is None or terms.pk != entry.subject_id:
-        raise Refused(_("there is a later version of the terms"))
+def _undo_terms_publication(season: Season, entry: AuditEntry, by: User) -> str:
+    if (terms := get_newest_terms(season)) is None or terms.pk != entry.subject_id:
+        raise ActionRefused(_("there is a later version of the terms"))
     accepted = terms.acceptances.count()
     Terms.objects.filter(pk=terms.pk).delete()
     message = ngettext(
@@ -200,7 +220,7 @@ def _undo_terms(season: Season, entry: AuditEntry, by: User) -> str:
     return message % {"number": accepted} if accepted else ""
 
 
-def _undo_declaration(season: Season, entry: AuditEntry, by: User) -> str:
+def _undo_declaration_change(season: Season, entry: AuditEntry, by: User) -> str:
     facts = entry.facts or {}
     task = (
         Task.objects.select_related("season")
@@ -208,7 +228,7 @@ def _undo_declaration(season: Season, entry: AuditEntry, by: User) -> str:
         .first()
     )
     if task is None or task.declaration_id != facts.get("after"):
-        raise Refused(
+        raise ActionRefused(
             _("%(task)s has been declared anew since") % {"task": entry.subject}
         )
     for gold in facts["golds"].split():
@@ -219,7 +239,7 @@ def _undo_declaration(season: Season, entry: AuditEntry, by: User) -> str:
     return ""
 
 
-def _undo_gold(season: Season, entry: AuditEntry, by: User) -> str:
+def _undo_gold_publication(season: Season, entry: AuditEntry, by: User) -> str:
     task, split = _withdraw_gold_version(season, entry.subject_id)
     for phase in Phase.objects.filter(task=task, split=split).select_related("task"):
         increment_board_version(phase.pk)
@@ -232,23 +252,25 @@ def _withdraw_gold_version(season: Season, pk: int) -> tuple[int, str]:
         Gold.objects.filter(pk=pk, task__season=season).select_related("task").first()
     )
     if gold is None:
-        raise Refused(_("the version is not there any more"))
+        raise ActionRefused(_("the version is not there any more"))
     Task.objects.select_for_update().get(pk=gold.task_id)
     others = Gold.objects.filter(task=gold.task_id, split=gold.split).exclude(
         pk=gold.pk
     )
     if others.filter(number__gt=gold.number).exists():
-        raise Refused(_("there is a later version of the gold"))
+        raise ActionRefused(_("there is a later version of the gold"))
     scored = Evaluation.objects.filter(gold=gold)
     if scored.exists() and not others.exists():
-        raise Refused(_("runs were scored with it, and there is no version before it"))
+        raise ActionRefused(
+            _("runs were scored with it, and there is no version before it")
+        )
     try:
         with transaction.atomic():
             Job.objects.filter(gold=gold).delete()
             scored.delete()
             gold.delete()
     except ProtectedError as kept:
-        raise Refused(_("a stored board rests on it")) from kept
+        raise ActionRefused(_("a stored board rests on it")) from kept
     told = f"-rescored-{pk}-"
     mails = Notification.objects.filter(season=season, event__contains=told).exclude(
         job=None
@@ -270,9 +292,11 @@ def _undo_gold_seal(season: Season, entry: AuditEntry, by: User) -> str:
 
 def _undo_season_creation(season: Season, entry: AuditEntry, by: User) -> str:
     if (made := Season.objects.filter(pk=entry.subject_id).first()) is None:
-        raise Refused(_("%(season)s is not there any more") % {"season": entry.subject})
-    if audit.history_of_place(made).filter(pk__gt=entry.pk).exists():
-        raise Refused(
+        raise ActionRefused(
+            _("%(season)s is not there any more") % {"season": entry.subject}
+        )
+    if audit.find_history_of_place(made).filter(pk__gt=entry.pk).exists():
+        raise ActionRefused(
             _("%(season)s has been changed since; its settings can delete it")
             % {"season": made}
         )
@@ -286,9 +310,9 @@ def _undo_extra_tries(season: Season, entry: AuditEntry, by: User) -> str:
         pk=facts.get("given", 0), phase__task__season=season
     ).first()
     if extra_tries is None:
-        raise Refused(_("they are taken back already"))
+        raise ActionRefused(_("they are taken back already"))
     extra_tries.delete()
-    return _sentence_on_later_runs(
+    return _describe_runs_submitted_later(
         entry,
         Submission.objects.filter(team=extra_tries.team_id, phase=extra_tries.phase_id),
     )
@@ -296,12 +320,12 @@ def _undo_extra_tries(season: Season, entry: AuditEntry, by: User) -> str:
 
 def _undo_entry_decision(season: Season, entry: AuditEntry, by: User) -> str:
     try:
-        place = take_decision_back(
+        place = undo_entry_decision(
             season=season, team=entry.subject_id, facts=entry.facts or {}
         )
-    except EntryRefused as refused:
-        raise Refused(str(refused)) from refused
-    return _sentence_on_later_runs(
+    except TeamEntryRefused as refused:
+        raise ActionRefused(str(refused)) from refused
+    return _describe_runs_submitted_later(
         entry, Submission.objects.filter(team=place.team_id, phase__task__season=season)
     )
 
@@ -309,13 +333,15 @@ def _undo_entry_decision(season: Season, entry: AuditEntry, by: User) -> str:
 def _undo_organiser_removal(season: Season, entry: AuditEntry, by: User) -> str:
     user = User.objects.filter(pk=entry.subject_id, is_active=True).first()
     if user is None:
-        raise Refused(_("there is no such account any more"))
+        raise ActionRefused(_("there is no such account any more"))
     [change] = entry.changes
     restore_organiser(season=season, user=user, role=str(change["before"]), by=by)
     return ""
 
 
-def _sentence_on_later_runs(entry: AuditEntry, runs: QuerySet[Submission]) -> str:
+def _describe_runs_submitted_later(
+    entry: AuditEntry, runs: QuerySet[Submission]
+) -> str:
     sent = runs.filter(submitted_at__gt=entry.at).count()
     message = ngettext(
         "%(number)s run was submitted meanwhile.",
@@ -325,7 +351,7 @@ def _sentence_on_later_runs(entry: AuditEntry, runs: QuerySet[Submission]) -> st
     return message % {"number": sent} if sent else ""
 
 
-_UNDO_ACTIONS: dict[str, Callable[[Season, AuditEntry, User], str]] = {
+_UNDO_FUNCTIONS_BY_ACTION: dict[str, Callable[[Season, AuditEntry, User], str]] = {
     **dict.fromkeys(
         (
             "settings-changed",
@@ -340,11 +366,11 @@ _UNDO_ACTIONS: dict[str, Callable[[Season, AuditEntry, User], str]] = {
             "team-limits",
             "season-loaded",
         ),
-        _undo_settings,
+        _undo_setting_changes,
     ),
-    "terms-published": _undo_terms,
-    "gold-added": _undo_gold,
-    DECLARATION_CHANGED_KEY: _undo_declaration,
+    "terms-published": _undo_terms_publication,
+    "gold-added": _undo_gold_publication,
+    DECLARATION_CHANGED_KEY: _undo_declaration_change,
     "gold-sealed": _undo_gold_seal,
     **dict.fromkeys(("season-cloned", "season-made"), _undo_season_creation),
     "tries-given": _undo_extra_tries,

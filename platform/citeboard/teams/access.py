@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 
 from citeboard.teams.models import MailedInvitation, Membership, Team, User
 
-M = TypeVar("M", bound=Model)
+ModelT = TypeVar("ModelT", bound=Model)
 
 
-def teams_of(user: object) -> QuerySet[Team]:
+def find_teams_of_user(user: object) -> QuerySet[Team]:
     return (
         Team.objects.filter(memberships__user=user)
         if isinstance(user, User)
@@ -20,7 +20,7 @@ def teams_of(user: object) -> QuerySet[Team]:
     )
 
 
-def first_or_404(rows: QuerySet[M], words: str) -> M:
+def first_or_404(rows: QuerySet[ModelT], words: str) -> ModelT:
     """Return the first row of a queryset.
 
     Raises Http404 with the message ``words`` if the queryset is empty.
@@ -31,19 +31,19 @@ def first_or_404(rows: QuerySet[M], words: str) -> M:
     return row
 
 
-def team_for_member(user: object, slug: str) -> Team:
+def own_team_or_404(user: object, slug: str) -> Team:
     return first_or_404(
-        teams_of(user).filter(slug=slug),
+        find_teams_of_user(user).filter(slug=slug),
         _("There is no team of yours at this address."),
     )
 
 
-def team_for_lead(user: object, slug: str) -> Team:
+def led_team_or_error(user: object, slug: str) -> Team:
     """Return the team that the user leads.
 
     Raises PermissionDenied for other members of the team, and Http404 for other users.
     """
-    team = team_for_member(user, slug)
+    team = own_team_or_404(user, slug)
     leads = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
     if not isinstance(user, User) or not leads.filter(user=user).exists():
         raise PermissionDenied(
@@ -64,5 +64,5 @@ def mailed_invitation_or_404(team: Team, number: int) -> MailedInvitation:
     return first_or_404(invitations, _("There is no such invitation of the team."))
 
 
-def memberships_by_role_and_time() -> QuerySet[Membership]:
+def order_memberships_by_role_and_time() -> QuerySet[Membership]:
     return Membership.objects.select_related("user").order_by("role", "joined_at", "pk")

@@ -28,9 +28,9 @@ from citeboard.core.models import AuditEntry
 from citeboard.teams.countries import countries
 from citeboard.teams.models import Token, User
 
-#: A user can have at most MAX_TOKENS valid tokens.
-#: A user with more than MAX_TOKENS valid tokens has probably not revoked old tokens.
-MAX_TOKENS = 20
+#: A user can have at most MAX_API_TOKENS_PER_USER valid tokens.
+#: A user with more than MAX_API_TOKENS_PER_USER valid tokens has probably not revoked old tokens.
+MAX_API_TOKENS_PER_USER = 20
 
 
 class TooManyTokens(Exception):
@@ -38,7 +38,7 @@ class TooManyTokens(Exception):
         message = gettext(
             "You have %(tokens)s tokens; revoke one that no program uses any more."
         )
-        super().__init__(message % {"tokens": MAX_TOKENS})
+        super().__init__(message % {"tokens": MAX_API_TOKENS_PER_USER})
 
 
 def create_token(
@@ -48,9 +48,9 @@ def create_token(
     with transaction.atomic():
         # Without the lock, two requests could count the tokens before either adds one.
         User.objects.select_for_update().get(pk=user.pk)
-        if Token.objects.valid().filter(user=user).count() >= MAX_TOKENS:
+        if Token.objects.valid().filter(user=user).count() >= MAX_API_TOKENS_PER_USER:
             raise TooManyTokens
-        return Token.objects.issue(
+        return Token.objects.create_token(
             user=user, name=name, scope=scope, expires_at=expires_at
         )
 
@@ -116,7 +116,7 @@ class NameForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given = {"name": "", **(super().clean() or {})}
-        return {**given, "name": clean_person_name(given["name"], self.person)}
+        return {**given, "name": validate_person_name(given["name"], self.person)}
 
     def signup(self, request: HttpRequest, user: User) -> None:
         user.language, user.name = translation.get_language(), self.cleaned_data["name"]
@@ -171,10 +171,10 @@ class ProfileForm(NameForm):
     )
 
     def clean_orcid(self) -> str:
-        return checked_orcid(self.cleaned_data["orcid"])
+        return normalize_orcid(self.cleaned_data["orcid"])
 
 
-def clean_person_name(text: str, person: User | None) -> str:
+def validate_person_name(text: str, person: User | None) -> str:
     """Return the name of an account with each white space replaced by one space.
 
     Raises ValidationError if the name resembles the name of another account.
@@ -191,7 +191,7 @@ def clean_person_name(text: str, person: User | None) -> str:
     return name
 
 
-def checked_orcid(text: str) -> str:
+def normalize_orcid(text: str) -> str:
     """Return an ORCID iD in its standard form, from an iD or its URL.
 
     Raises ValidationError if the check digit of the ORCID iD is wrong.
@@ -213,7 +213,7 @@ def checked_orcid(text: str) -> str:
 
 def update_profile(*, user: User, name: str, language: str, **facts: Any) -> None:
     facts |= {
-        "name": clean_person_name(name, user),
+        "name": validate_person_name(name, user),
         "language": language or user.language,
     }
     for field, fact in facts.items():
@@ -221,28 +221,28 @@ def update_profile(*, user: User, name: str, language: str, **facts: Any) -> Non
     user.save(update_fields=["name_skeleton", *facts])
 
 
-#: The cookie KNOWN_BROWSER_COOKIE only marks a browser in which a user has signed in.
-KNOWN_BROWSER_COOKIE = "known_browser"
+#: The cookie KNOWN_BROWSER_COOKIE_NAME only marks a browser in which a user has signed in.
+KNOWN_BROWSER_COOKIE_NAME = "known_browser"
 #: Browsers in which the user has signed in have a separate limit on wrong passwords.
-KNOWN_BROWSER_ATTEMPTS = {"login_failed": "10/300s/key"}
+KNOWN_BROWSER_RATE_LIMITS = {"login_failed": "10/300s/key"}
 
 
-def known_browser_name(request: HttpRequest, login: str) -> str:
+def find_known_browser_name(request: HttpRequest, login: str) -> str:
     """Return the stored name of a browser in which the user has signed in before, or an
     empty text for other browsers.
     """
     try:
-        given = request.COOKIES.get(KNOWN_BROWSER_COOKIE, "")
+        given = request.COOKIES.get(KNOWN_BROWSER_COOKIE_NAME, "")
         person, browser = signing.loads(
-            given, salt=KNOWN_BROWSER_COOKIE, max_age=middleware.YEAR_SECONDS
+            given, salt=KNOWN_BROWSER_COOKIE_NAME, max_age=middleware.YEAR_SECONDS
         )
     except (signing.BadSignature, ValueError):
         return ""
-    return str(browser) if person == _digest_of_login(login) else ""
+    return str(browser) if person == _compute_login_digest(login) else ""
 
 
-def _digest_of_login(login: str) -> str:
-    return salted_hmac(KNOWN_BROWSER_COOKIE, login.lower()).hexdigest()
+def _compute_login_digest(login: str) -> str:
+    return salted_hmac(KNOWN_BROWSER_COOKIE_NAME, login.lower()).hexdigest()
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -256,7 +256,7 @@ class AccountAdapter(DefaultAccountAdapter):
         self, request: HttpRequest, **credentials: Any
     ) -> str:
         account = super()._get_login_attempts_cache_key(request, **credentials)
-        browser = known_browser_name(request, credentials.get("email", ""))
+        browser = find_known_browser_name(request, credentials.get("email", ""))
         return (
             f"{account}:browser {browser}"
             if browser
@@ -264,7 +264,7 @@ class AccountAdapter(DefaultAccountAdapter):
         )
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        if not known_browser_name(request, credentials.get("email", "")):
+        if not find_known_browser_name(request, credentials.get("email", "")):
             super().pre_authenticate(request, **credentials)
             return
         key = self._get_login_attempts_cache_key(request, **credentials)
@@ -274,7 +274,7 @@ class AccountAdapter(DefaultAccountAdapter):
             "key": key,
         }
         self._login_failed_rl_usage = consume(
-            request, config=KNOWN_BROWSER_ATTEMPTS, **facts
+            request, config=KNOWN_BROWSER_RATE_LIMITS, **facts
         )
         if not self._login_failed_rl_usage:
             raise self.validation_error("too_many_login_attempts")
@@ -283,7 +283,7 @@ class AccountAdapter(DefaultAccountAdapter):
         self, template_prefix: str, email: str, context: dict[str, Any]
     ) -> None:
         links = {
-            name: address_on_site(link)
+            name: build_site_address(link)
             for name, link in context.items()
             if name.endswith("_url")
         }
@@ -303,15 +303,18 @@ class AccountAdapter(DefaultAccountAdapter):
                 response, settings.LANGUAGE_COOKIE_NAME, user.language
             )
         if isinstance(user, User):
-            name = known_browser_name(request, user.email) or secrets.token_hex(16)
+            name = find_known_browser_name(request, user.email) or secrets.token_hex(16)
             signed = signing.dumps(
-                [_digest_of_login(user.email), name], salt=KNOWN_BROWSER_COOKIE
+                [_compute_login_digest(user.email), name],
+                salt=KNOWN_BROWSER_COOKIE_NAME,
             )
-            middleware.set_persistent_cookie(response, KNOWN_BROWSER_COOKIE, signed)
+            middleware.set_persistent_cookie(
+                response, KNOWN_BROWSER_COOKIE_NAME, signed
+            )
         return response
 
 
-def address_on_site(link: str) -> str:
+def build_site_address(link: str) -> str:
     return (
         f"{settings.BASE_URL}{urlsplit(link)._replace(scheme='', netloc='').geturl()}"
     )
@@ -326,7 +329,7 @@ def toggle_right_to_create_seasons(*, user: User, by: Any) -> AuditEntry:
         has_it = own.filter(pk=right.pk).exists()
         own.remove(right) if has_it else own.add(right)
         key = "seasons-allowed/not" if has_it else "seasons-allowed"
-        return audit.record(
+        return audit.record_action(
             key, actor=by, subject=user, place=user, facts={"person": user}
         )
 
@@ -335,7 +338,7 @@ def remove_second_factor(*, user: User, by: Any) -> None:
     with transaction.atomic():
         deleted, _ = Authenticator.objects.filter(user=user).delete()
         if deleted:
-            audit.record(
+            audit.record_action(
                 "second-factor-removed",
                 actor=by,
                 subject=user,

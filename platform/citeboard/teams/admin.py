@@ -6,14 +6,18 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from citeboard.core.admin import AuditedAdmin, PartsInline, ReadOnlyAdmin
-from citeboard.core.words import as_sentence
+from citeboard.core.admin import AnyTabularInline, AuditedAdmin, ReadOnlyAdmin
+from citeboard.core.words import format_as_sentence
 from citeboard.teams.accounts import (
     remove_second_factor,
     revoke_token,
     toggle_right_to_create_seasons,
 )
-from citeboard.teams.membership import MembershipRefused, add_member, remove_member
+from citeboard.teams.membership import (
+    MembershipChangeRefused,
+    add_member,
+    remove_member,
+)
 from citeboard.teams.models import (
     Invitation,
     MailedInvitation,
@@ -65,7 +69,7 @@ class EmailAddressAdmin(ReadOnlyAdmin):
     search_fields = ["email", "user__name"]
 
 
-class MembershipInline(PartsInline):
+class MembershipInline(AnyTabularInline):
     model = Membership
     extra = 0
     fields = ["user", "role", "joined_at"]
@@ -95,8 +99,8 @@ class TeamAdmin(AuditedAdmin):
                 remove_member(
                     team=membership.team, user=membership.user, by=request.user
                 )
-        except MembershipRefused as refused:
-            self.message_user(request, as_sentence(refused), messages.ERROR)
+        except MembershipChangeRefused as refused:
+            self.message_user(request, format_as_sentence(refused), messages.ERROR)
 
 
 @admin.register(Token)

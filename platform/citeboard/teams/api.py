@@ -9,11 +9,11 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import SAFE_METHODS
 from rest_framework.request import Request
 
-from citeboard.teams.models import Token, User, token_digest
+from citeboard.teams.models import Token, User, compute_token_digest
 
 TOKEN_KEYWORD = "Token"  # noqa: S105  (the scheme of the header)
-#: Requests update `last_used_at` of a token at most once within LAST_USE_INTERVAL.
-LAST_USE_INTERVAL = dt.timedelta(minutes=1)
+#: Requests update `last_used_at` of a token at most once within LAST_USE_UPDATE_INTERVAL.
+LAST_USE_UPDATE_INTERVAL = dt.timedelta(minutes=1)
 
 
 class TokenAuthentication(BaseAuthentication):
@@ -24,9 +24,7 @@ class TokenAuthentication(BaseAuthentication):
     """
 
     def authenticate(self, request: Request) -> tuple[User, Token] | None:
-        if (
-            secret := token_secret_in_header(get_authorization_header(request))
-        ) is None:
+        if (secret := parse_token_secret(get_authorization_header(request))) is None:
             return None
         if (token := find_valid_token(secret)) is None:
             raise AuthenticationFailed(
@@ -37,8 +35,13 @@ class TokenAuthentication(BaseAuthentication):
                 "This token may only read; make one on the site that may submit."
             )
         now = timezone.now()
-        if token.last_used_at is None or token.last_used_at < now - LAST_USE_INTERVAL:
-            unused = Q(last_used_at=None) | Q(last_used_at__lt=now - LAST_USE_INTERVAL)
+        if (
+            token.last_used_at is None
+            or token.last_used_at < now - LAST_USE_UPDATE_INTERVAL
+        ):
+            unused = Q(last_used_at=None) | Q(
+                last_used_at__lt=now - LAST_USE_UPDATE_INTERVAL
+            )
             Token.objects.filter(unused, pk=token.pk).update(last_used_at=now)
         return token.user, token
 
@@ -46,25 +49,27 @@ class TokenAuthentication(BaseAuthentication):
         return TOKEN_KEYWORD
 
 
-def token_secret_in_header(header: bytes) -> str | None:
+def parse_token_secret(header: bytes) -> str | None:
     scheme, _, secret = header.decode("latin-1").strip().partition(" ")
     return secret.strip() if scheme.lower() == TOKEN_KEYWORD.lower() else None
 
 
 def find_valid_token(secret: str) -> Token | None:
     found = Token.objects.valid().select_related("user")
-    return found.filter(digest=token_digest(secret), user__is_active=True).first()
+    return found.filter(
+        digest=compute_token_digest(secret), user__is_active=True
+    ).first()
 
 
-def user_of_request(request: HttpRequest) -> object:
-    secret = token_secret_in_header(
+def find_user_of_request(request: HttpRequest) -> object:
+    secret = parse_token_secret(
         request.headers.get("Authorization", "").encode("latin-1", "replace")
     )
     token = find_valid_token(secret) if secret is not None else None
     return token.user if token else request.user
 
 
-def signed_in_user(request: Request) -> User:
+def require_signed_in_user(request: Request) -> User:
     assert isinstance(request.user, User)
     return request.user
 

@@ -8,19 +8,19 @@ from pathlib import Path
 from django.utils.translation import get_language
 
 
-def _sort_key(name: str) -> str:
+def _country_sort_key(name: str) -> str:
     return "".join(
         letter for letter in unicodedata.normalize("NFD", name) if letter.isalpha()
     ).casefold()
 
 
 def countries() -> list[tuple[str, str]]:
-    return _countries_in_language((get_language() or "en").partition("-")[0])
+    return _list_countries_in_language((get_language() or "en").partition("-")[0])
 
 
 @cache
-def _countries_in_language(language: str) -> list[tuple[str, str]]:
+def _list_countries_in_language(language: str) -> list[tuple[str, str]]:
     lines = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
     rows = csv.DictReader(lines[1:], dialect="excel-tab")
     named = [(row["code"], row.get(language) or row["en"]) for row in rows]
-    return sorted(named, key=lambda country: _sort_key(country[1]))
+    return sorted(named, key=lambda country: _country_sort_key(country[1]))

@@ -30,22 +30,22 @@ from django.utils.translation import gettext, gettext as _
 
 from citeboard.core import audit
 from citeboard.core.actions import INVITED_ACTOR_NAME
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.core.instants import format_day
 from citeboard.core.lookalikes import skeleton
 from citeboard.core.models import AuditEntry
 from citeboard.core.plain_text import clean_description, clean_links
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.core.words import count_with_noun
-from citeboard.teams.access import memberships_by_role_and_time
+from citeboard.teams.access import order_memberships_by_role_and_time
 from citeboard.teams.models import Invitation, MailedInvitation, Membership, Team, User
 
-LINK_LIFETIME = dt.timedelta(days=30)
-_LINK_SIGNER = Signer(salt="citeboard.teams.invitation", sep=".")
-Sent = TypeVar("Sent", Invitation, MailedInvitation)
+INVITATION_LINK_LIFETIME = dt.timedelta(days=30)
+_INVITATION_LINK_SIGNER = Signer(salt="citeboard.teams.invitation", sep=".")
+InvitationT = TypeVar("InvitationT", Invitation, MailedInvitation)
 
 
-class InvitationNotValid(Refused):
+class InvalidInvitation(ActionRefused):
     def __init__(self) -> None:
         super().__init__(
             gettext(
@@ -57,20 +57,20 @@ class InvitationNotValid(Refused):
 def renew_invitation(*, team: Team, by: User) -> Invitation:
     with transaction.atomic():
         invitation, is_new = Invitation.objects.update_or_create(
-            team=team, defaults=_new_invitation_fields(by)
+            team=team, defaults=_build_new_invitation_fields(by)
         )
         key = "invitation-renewed/first" if is_new else "invitation-renewed"
-        audit.record(key, actor=by, subject=team, place=team)
+        audit.record_action(key, actor=by, subject=team, place=team)
     return invitation
 
 
-def _new_invitation_fields(by: User) -> dict[str, Any]:
+def _build_new_invitation_fields(by: User) -> dict[str, Any]:
     now = timezone.now()
     return {
         "nonce": secrets.token_hex(12),
         "created_by": by,
         "created_at": now,
-        "expires_at": now + LINK_LIFETIME,
+        "expires_at": now + INVITATION_LINK_LIFETIME,
     }
 
 
@@ -78,52 +78,56 @@ def revoke_invitation(*, team: Team, by: User) -> None:
     with transaction.atomic():
         deleted, _ = Invitation.objects.filter(team=team).delete()
         if deleted:
-            audit.record("invitation-revoked", actor=by, subject=team, place=team)
+            audit.record_action(
+                "invitation-revoked", actor=by, subject=team, place=team
+            )
 
 
-def secret_of(invitation: Invitation) -> str:
-    return _LINK_SIGNER.sign(invitation.nonce)
+def sign_invitation_secret(invitation: Invitation) -> str:
+    return _INVITATION_LINK_SIGNER.sign(invitation.nonce)
 
 
-def valid_invitation(team: Team) -> Invitation | None:
+def find_valid_invitation(team: Team) -> Invitation | None:
     return Invitation.objects.filter(team=team, expires_at__gt=timezone.now()).first()
 
 
 def invitation_for(secret: str) -> Invitation:
-    return _find_invitation(Invitation.objects.all(), _LINK_SIGNER, secret)
+    return _find_invitation(Invitation.objects.all(), _INVITATION_LINK_SIGNER, secret)
 
 
-def _find_invitation(standing: QuerySet[Sent], signer: Signer, secret: str) -> Sent:
+def _find_invitation(
+    standing: QuerySet[InvitationT], signer: Signer, secret: str
+) -> InvitationT:
     try:
         nonce = signer.unsign(secret)
     except BadSignature as forged:
-        raise InvitationNotValid from forged
+        raise InvalidInvitation from forged
     valid = standing.select_related("team", "created_by").filter(
         expires_at__gt=timezone.now()
     )
     if (invitation := valid.filter(nonce=nonce).first()) is None:
-        raise InvitationNotValid
+        raise InvalidInvitation
     return invitation
 
 
-#: A team has at most MAX_WAITING open invitations by e-mail.
-#: MAX_WAITING protects people who did not request an invitation by e-mail.
-#: A user sends at most MAX_A_DAY invitations by e-mail within a day.
-MAX_WAITING, MAX_A_DAY = 30, 50
-DAY = dt.timedelta(days=1)
+#: A team has at most MAX_OPEN_MAILED_INVITATIONS open invitations by e-mail.
+#: MAX_OPEN_MAILED_INVITATIONS protects people who did not request an invitation by e-mail.
+#: A user sends at most MAX_MAILED_INVITATIONS_PER_DAY invitations by e-mail within a day.
+MAX_OPEN_MAILED_INVITATIONS, MAX_MAILED_INVITATIONS_PER_DAY = 30, 50
+ONE_DAY = dt.timedelta(days=1)
 MAX_ADDRESS_LENGTH = 254
-#: Ended invitations stay for EXPIRED_INVITATION_KEPT, so that people who declined get no new e-mail.
-EXPIRED_INVITATION_KEPT = dt.timedelta(days=30)
+#: Ended invitations stay for EXPIRED_INVITATION_RETENTION, so that people who declined get no new e-mail.
+EXPIRED_INVITATION_RETENTION = dt.timedelta(days=30)
 
-#: QUEUE and UNQUEUE name functions of `tasks.jobs` that create and delete e-mail jobs.
+#: These paths name functions of `tasks.jobs` that create and delete e-mail jobs of invitations.
 #: A direct import of these functions of `tasks.jobs` would be circular.
-QUEUE, UNQUEUE = (
-    "tasks.jobs.mails.queue_invitation",
-    "tasks.jobs.mails.unqueue_invitations",
+QUEUE_INVITATION_FUNCTION_PATH, UNQUEUE_INVITATIONS_FUNCTION_PATH = (
+    "tasks.jobs.mails.create_invitation_mail_job",
+    "tasks.jobs.mails.delete_invitation_mail_jobs",
 )
 
-_MAIL_SIGNER = Signer(salt="citeboard.teams.mailed-invitation", sep=".")
-State = MailedInvitation.State
+_MAILED_INVITATION_SIGNER = Signer(salt="citeboard.teams.mailed-invitation", sep=".")
+InvitationState = MailedInvitation.State
 
 
 def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
@@ -142,77 +146,92 @@ def invite_by_mail(*, team: Team, address: str, by: User) -> MailedInvitation:
         mailed_invitation = MailedInvitation.objects.filter(
             team=team, address=address
         ).first()
-        if mailed_invitation is not None and mailed_invitation.state == State.DECLINED:
-            raise Refused(
+        if (
+            mailed_invitation is not None
+            and mailed_invitation.state == InvitationState.DECLINED
+        ):
+            raise ActionRefused(
                 gettext(
                     "this address has declined an invitation; send its owner the link instead"
                 )
             )
-        if mailed_invitation is not None and mailed_invitation.created_at > now - DAY:
-            raise Refused(
+        if (
+            mailed_invitation is not None
+            and mailed_invitation.created_at > now - ONE_DAY
+        ):
+            raise ActionRefused(
                 gettext("this address was sent an invitation less than a day ago")
             )
         others = MailedInvitation.objects.filter(
-            team=team, state=State.WAITING, expires_at__gt=now
+            team=team, state=InvitationState.WAITING, expires_at__gt=now
         )
-        if others.exclude(address=address).count() >= MAX_WAITING:
-            waiting = count_with_noun(MAX_WAITING, "invitation")
+        if others.exclude(address=address).count() >= MAX_OPEN_MAILED_INVITATIONS:
+            waiting = count_with_noun(MAX_OPEN_MAILED_INVITATIONS, "invitation")
             message = gettext(
                 "%(invitations)s of %(team)s wait for an answer; withdraw one first"
             )
-            raise Refused(message % {"invitations": waiting, "team": team})
+            raise ActionRefused(message % {"invitations": waiting, "team": team})
         # The history also contains invitations that were accepted and deleted.
         sent = AuditEntry.objects.filter(
-            actor=by, action="invitation-mailed", at__gt=now - DAY
+            actor=by, action="invitation-mailed", at__gt=now - ONE_DAY
         )
-        if sent.count() >= MAX_A_DAY:
+        if sent.count() >= MAX_MAILED_INVITATIONS_PER_DAY:
             message = gettext(
                 "you have sent %(invitations)s within a day; go on tomorrow"
             )
-            raise Refused(
-                message % {"invitations": count_with_noun(MAX_A_DAY, "invitation")}
+            raise ActionRefused(
+                message
+                % {
+                    "invitations": count_with_noun(
+                        MAX_MAILED_INVITATIONS_PER_DAY, "invitation"
+                    )
+                }
             )
-        import_string(UNQUEUE)([mailed_invitation and mailed_invitation.job])
+        import_string(UNQUEUE_INVITATIONS_FUNCTION_PATH)(
+            [mailed_invitation and mailed_invitation.job]
+        )
         defaults = {
-            **_new_invitation_fields(by),
-            "state": State.WAITING,
-            "job": import_string(QUEUE)(),
+            **_build_new_invitation_fields(by),
+            "state": InvitationState.WAITING,
+            "job": import_string(QUEUE_INVITATION_FUNCTION_PATH)(),
         }
         made, _ = MailedInvitation.objects.update_or_create(
             team=team, address=address, defaults=defaults
         )
         # The invited address is private, and its owner may not know of the invitation.
-        audit.record("invitation-mailed", actor=by, subject=made, place=team)
+        audit.record_action("invitation-mailed", actor=by, subject=made, place=team)
     return made
 
 
-def withdraw_mailed(*, invitation: MailedInvitation, by: User) -> None:
-    _end_invitation(invitation, State.WITHDRAWN, by)
+def withdraw_mailed_invitation(*, invitation: MailedInvitation, by: User) -> None:
+    _end_invitation(invitation, InvitationState.WITHDRAWN, by)
 
 
 def decline_mailed_invitation(*, invitation: MailedInvitation) -> None:
     """Decline an invitation that was sent by e-mail. The team does not learn which
     person declined the invitation.
     """
-    _end_invitation(invitation, State.DECLINED, None)
+    _end_invitation(invitation, InvitationState.DECLINED, None)
 
 
-def mailed_invitation_for(secret: str) -> MailedInvitation:
+def find_mailed_invitation_by_secret(secret: str) -> MailedInvitation:
     return _find_invitation(
-        MailedInvitation.objects.filter(state=State.WAITING), _MAIL_SIGNER, secret
+        MailedInvitation.objects.filter(state=InvitationState.WAITING),
+        _MAILED_INVITATION_SIGNER,
+        secret,
     )
 
 
-def secret_of_mailed_invitation(invitation: MailedInvitation) -> str:
-    return _MAIL_SIGNER.sign(invitation.nonce)
+def sign_mailed_invitation_secret(invitation: MailedInvitation) -> str:
+    return _MAILED_INVITATION_SIGNER.sign(invitation.nonce)
 
 
-def waiting_invitations_for(user: User) -> QuerySet[MailedInvitation]:
+def find_waiting_invitations(user: User) -> QuerySet[MailedInvitation]:
     confirmed = EmailAddress.objects.filter(user=user, verified=True).annotate(
         lower=Lower("email")
     )
     waiting = MailedInvitation.objects.filter(
-        state=State.WAITING, expires_at__gt=timezone.now()
+        state=InvitationState.WAITING, expires_at__gt=timezone.now()
     )
     return waiting.filter(address__in=confirmed.values("lower")).select_related(
         "team", "created_by"
@@ -228,7 +247,7 @@ def build_invitation_mail(invitation: MailedInvitation) -> EmailMessage:
             "team": team,
         }
     link, report = (
-        reverse("join", args=[secret_of_mailed_invitation(invitation)]),
+        reverse("join", args=[sign_mailed_invitation_secret(invitation)]),
         reverse("report"),
     )
     facts = {
@@ -252,22 +271,22 @@ def build_invitation_mail(invitation: MailedInvitation) -> EmailMessage:
 
 def delete_expired_invitations() -> int:
     deleted, _ = MailedInvitation.objects.filter(
-        expires_at__lt=timezone.now() - EXPIRED_INVITATION_KEPT
+        expires_at__lt=timezone.now() - EXPIRED_INVITATION_RETENTION
     ).delete()
     return deleted
 
 
 def _end_invitation(
-    invitation: MailedInvitation, state: State, by: User | None
+    invitation: MailedInvitation, state: InvitationState, by: User | None
 ) -> None:
     with transaction.atomic():
         team = Team.objects.select_for_update().get(pk=invitation.team_id)
         if MailedInvitation.objects.filter(
-            pk=invitation.pk, state=State.WAITING
+            pk=invitation.pk, state=InvitationState.WAITING
         ).update(state=state):
-            import_string(UNQUEUE)([invitation.job])
+            import_string(UNQUEUE_INVITATIONS_FUNCTION_PATH)([invitation.job])
             called = INVITED_ACTOR_NAME if by is None else ""
-            audit.record(
+            audit.record_action(
                 f"invitation-{state.value}",
                 actor=by,
                 called=called,
@@ -276,10 +295,10 @@ def _end_invitation(
             )
 
 
-Role = Membership.Role
+MembershipRole = Membership.Role
 
 
-class MembershipRefused(Refused):
+class MembershipChangeRefused(ActionRefused):
     """An action is refused, because it would leave a team in an invalid state.
 
     The message of the exception names a remedy.
@@ -289,21 +308,21 @@ class MembershipRefused(Refused):
 def add_member(*, team: Team, user: User) -> Membership:
     with transaction.atomic():
         membership, is_new = Membership.objects.get_or_create(
-            team=locked(team), user=user
+            team=lock_team(team), user=user
         )
         if is_new:
-            audit.record("member-joined", actor=user, subject=user, place=team)
+            audit.record_action("member-joined", actor=user, subject=user, place=team)
     return membership
 
 
 def leave_team(*, team: Team, user: User) -> None:
     """Let a user leave a team.
 
-    Raises MembershipRefused for a lead if the team has other members, and for the last
+    Raises MembershipChangeRefused for a lead if the team has other members, and for the last
     member if the team took part in a season.
     """
     with transaction.atomic():
-        membership = _membership_or_refuse(locked(team), user)
+        membership = _find_membership_or_refuse(lock_team(team), user)
         if not Membership.objects.filter(team=team).exclude(pk=membership.pk).exists():
             try:
                 team.delete()
@@ -312,71 +331,77 @@ def leave_team(*, team: Team, user: User) -> None:
                     "you are the last of %(team)s, which takes part in a season; invite somebody and hand "
                     "the lead over, or take its entry back first"
                 )
-                raise MembershipRefused(message % {"team": team}) from kept
+                raise MembershipChangeRefused(message % {"team": team}) from kept
             return
-        if membership.role == Role.LEAD:
-            raise MembershipRefused(
+        if membership.role == MembershipRole.LEAD:
+            raise MembershipChangeRefused(
                 _("hand the lead over to another member before you leave")
             )
         membership.delete()
-        audit.record("member-left", actor=user, subject=user, place=team)
+        audit.record_action("member-left", actor=user, subject=user, place=team)
 
 
 def remove_member(*, team: Team, user: User, by: User) -> None:
     with transaction.atomic():
-        membership = _membership_or_refuse(locked(team), user)
-        if membership.role == Role.LEAD:
-            raise MembershipRefused(
+        membership = _find_membership_or_refuse(lock_team(team), user)
+        if membership.role == MembershipRole.LEAD:
+            raise MembershipChangeRefused(
                 _("the lead cannot be removed; the lead is handed over first")
             )
         membership.delete()
-        audit.record(
+        audit.record_action(
             "member-removed", actor=by, subject=user, place=team, facts={"person": user}
         )
         revoke_invitation(team=team, by=by)
         addresses = EmailAddress.objects.filter(user=user).values_list(
             "email", flat=True
         )
-        mailed = MailedInvitation.objects.filter(team=team, state=State.WAITING)
+        mailed = MailedInvitation.objects.filter(
+            team=team, state=InvitationState.WAITING
+        )
         mailed = mailed.filter(address__in=[address.lower() for address in addresses])
-        import_string(UNQUEUE)(list(mailed.values_list("job", flat=True)))
-        mailed.update(state=State.WITHDRAWN)
+        import_string(UNQUEUE_INVITATIONS_FUNCTION_PATH)(
+            list(mailed.values_list("job", flat=True))
+        )
+        mailed.update(state=InvitationState.WITHDRAWN)
 
 
-def hand_lead_over(*, team: Team, to: User, by: User) -> None:
+def transfer_team_lead(*, team: Team, to: User, by: User) -> None:
     with transaction.atomic():
-        new = _membership_or_refuse(locked(team), to)
-        if new.role == Role.LEAD:
+        new = _find_membership_or_refuse(lock_team(team), to)
+        if new.role == MembershipRole.LEAD:
             return
         # A database constraint allows only one lead of a team at any time.
-        Membership.objects.filter(team=team, role=Role.LEAD).update(role=Role.MEMBER)
-        Membership.objects.filter(pk=new.pk).update(role=Role.LEAD)
-        audit.record(
+        Membership.objects.filter(team=team, role=MembershipRole.LEAD).update(
+            role=MembershipRole.MEMBER
+        )
+        Membership.objects.filter(pk=new.pk).update(role=MembershipRole.LEAD)
+        audit.record_action(
             "lead-handed-over", actor=by, subject=to, place=team, facts={"person": to}
         )
 
 
-def locked(team: Team) -> Team:
+def lock_team(team: Team) -> Team:
     return Team.objects.select_for_update().get(pk=team.pk)
 
 
-def _membership_or_refuse(team: Team, user: User) -> Membership:
+def _find_membership_or_refuse(team: Team, user: User) -> Membership:
     if (membership := Membership.objects.filter(team=team, user=user).first()) is None:
-        raise MembershipRefused(
+        raise MembershipChangeRefused(
             _("%(person)s is not in %(team)s any more") % {"person": user, "team": team}
         )
     return membership
 
 
 MAX_TEAM_NAME_LENGTH = 80
-#: The digest in the slug of a team has DIGEST_LENGTH characters.
-DIGEST_LENGTH = 8
+#: The digest in the slug of a team has SLUG_DIGEST_LENGTH characters.
+SLUG_DIGEST_LENGTH = 8
 
 
 def found_team(*, name: str, founder: User) -> Team:
     with transaction.atomic():
         team = create_team(name)
-        Membership.objects.create(team=team, user=founder, role=Role.LEAD)
+        Membership.objects.create(team=team, user=founder, role=MembershipRole.LEAD)
     return team
 
 
@@ -392,7 +417,7 @@ def create_team(name: str) -> Team:
     name = " ".join(name.split())
     if not any(map(str.isalnum, name)):
         raise ValidationError({"name": _("a name has at least one letter or digit")})
-    slug = team_slug(name)
+    slug = build_team_slug(name)
     if len(name) > MAX_TEAM_NAME_LENGTH:
         message = _("the name has %(length)s characters; at most %(most)s are allowed")
         raise ValidationError(
@@ -410,13 +435,13 @@ def create_team(name: str) -> Team:
         raise validation_error from None
 
 
-def team_slug(name: str) -> str:
+def build_team_slug(name: str) -> str:
     """Return the slug of a team name.
 
     If the name contains letters of other scripts than Latin, the slug contains a
     digest.
     """
-    readable = slugify(name)[: MAX_TEAM_NAME_LENGTH - DIGEST_LENGTH - 1]
+    readable = slugify(name)[: MAX_TEAM_NAME_LENGTH - SLUG_DIGEST_LENGTH - 1]
     is_latin = all(
         unicodedata.name(sign, "").startswith("LATIN")
         for sign in name
@@ -424,7 +449,7 @@ def team_slug(name: str) -> str:
     )
     if readable and is_latin:
         return slugify(name)[:MAX_TEAM_NAME_LENGTH]
-    digest = hashlib.sha256(name.encode()).hexdigest()[:DIGEST_LENGTH]
+    digest = hashlib.sha256(name.encode()).hexdigest()[:SLUG_DIGEST_LENGTH]
     return f"{readable or 'team'}-{digest}"
 
 
@@ -436,9 +461,9 @@ def describe_team(
         "links": clean_links(links),
     }
     with transaction.atomic():
-        found = locked(team)
-        if changes := audit.set_fields(found, wanted):
-            audit.record(
+        found = lock_team(team)
+        if changes := audit.update_row_and_list_changes(found, wanted):
+            audit.record_action(
                 "team-described", actor=by, subject=found, place=found, changes=changes
             )
     team.refresh_from_db()
@@ -449,7 +474,7 @@ MAX_HISTORY_ENTRIES_SHOWN = 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamPeople:
+class TeamMembersPage:
     """The members of a team, beginning with the lead, in the order of joining.
 
     ``link`` is the URL by which people can join the team.
@@ -467,22 +492,25 @@ class TeamPeople:
         return [
             membership
             for membership in self.memberships
-            if membership.role != Role.LEAD
+            if membership.role != MembershipRole.LEAD
         ]
 
 
-def team_people(team: Team, request: HttpRequest) -> TeamPeople:
-    memberships = list(memberships_by_role_and_time().filter(team=team))
+def build_team_members_page(team: Team, request: HttpRequest) -> TeamMembersPage:
+    memberships = list(order_memberships_by_role_and_time().filter(team=team))
     is_lead = any(
-        row.role == Role.LEAD and row.user_id == request.user.pk for row in memberships
+        row.role == MembershipRole.LEAD and row.user_id == request.user.pk
+        for row in memberships
     )
-    invitation = valid_invitation(team) if is_lead else None
-    path = reverse("join", args=[secret_of(invitation)]) if invitation else ""
-    return TeamPeople(
+    invitation = find_valid_invitation(team) if is_lead else None
+    path = (
+        reverse("join", args=[sign_invitation_secret(invitation)]) if invitation else ""
+    )
+    return TeamMembersPage(
         memberships=memberships,
         is_lead=is_lead,
         invitation=invitation,
         link=path and request.build_absolute_uri(path),
         invited=list(MailedInvitation.objects.filter(team=team)) if is_lead else [],
-        history=list(history_of_place(team)[:MAX_HISTORY_ENTRIES_SHOWN]),
+        history=list(find_history_of_place(team)[:MAX_HISTORY_ENTRIES_SHOWN]),
     )

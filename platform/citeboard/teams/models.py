@@ -17,11 +17,14 @@ from django.utils.translation import gettext_lazy as _
 
 from citeboard.core.instants import format_utc_minute
 from citeboard.core.lookalikes import Skeleton
-from citeboard.core.models import json_field_with_default, text_field_with_default
+from citeboard.core.models import (
+    build_json_field_with_default,
+    build_text_field_with_default,
+)
 from citeboard.teams.countries import countries
 
-#: The terms of a season may require users to fill the fields in ASKED_BY_TERMS.
-ASKED_BY_TERMS = ("affiliation", "country", "legal_name")
+#: The terms of a season may require users to fill the fields in FIELDS_ASKED_BY_TERMS.
+FIELDS_ASKED_BY_TERMS = ("affiliation", "country", "legal_name")
 
 
 class UserManager(BaseUserManager["User"]):
@@ -53,19 +56,19 @@ class User(AbstractBaseUser, PermissionsMixin):
     email = models.EmailField("e-mail address", unique=True)
     name = models.CharField("name", max_length=120, blank=True)
     name_skeleton = Skeleton("name")
-    affiliation = text_field_with_default(200)
-    country = text_field_with_default(2, choices=countries)
-    legal_name = text_field_with_default(
+    affiliation = build_text_field_with_default(200)
+    country = build_text_field_with_default(2, choices=countries)
+    legal_name = build_text_field_with_default(
         200, help_text="For organisers whose terms ask for it; never published."
     )
-    orcid = text_field_with_default(19, "ORCID")
+    orcid = build_text_field_with_default(19, "ORCID")
     is_listed = models.BooleanField(
         "listed with name and affiliation",
         default=False,
         db_default=False,
         help_text="Whether lists of a season's participants may be published with this person's name.",
     )
-    language = text_field_with_default(
+    language = build_text_field_with_default(
         10,
         help_text="Of mails to this person, and of pages once they have signed in; empty for English.",
     )
@@ -93,7 +96,7 @@ class Team(models.Model):
     name_skeleton = Skeleton("name")
     slug = models.SlugField(max_length=80, unique=True)
     description = models.TextField(blank=True, default="", db_default="")
-    links: models.JSONField[list[str]] = json_field_with_default(
+    links: models.JSONField[list[str]] = build_json_field_with_default(
         list, "Addresses of what it says of itself: a page, a group, code.", blank=True
     )
     members = models.ManyToManyField(User, through="Membership", related_name="teams")
@@ -188,7 +191,7 @@ class MailedInvitation(models.Model):
         return self.expires_at <= timezone.now()
 
 
-def token_digest(secret: str) -> str:
+def compute_token_digest(secret: str) -> str:
     """Return the digest of an API token, which the database stores instead of the
     token.
     """
@@ -201,12 +204,16 @@ class TokenQuerySet(models.QuerySet["Token"]):
             Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None
         )
 
-    def issue(
+    def create_token(
         self, *, user: User, name: str, secret: str | None = None, **limits: Any
     ) -> tuple[Token, str]:
         secret = secret or secrets.token_urlsafe(30)
         token = self.create(
-            user=user, name=name, digest=token_digest(secret), hint=secret[:4], **limits
+            user=user,
+            name=name,
+            digest=compute_token_digest(secret),
+            hint=secret[:4],
+            **limits,
         )
         return token, secret
 

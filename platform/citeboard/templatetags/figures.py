@@ -13,18 +13,18 @@ from django.utils.html import format_html, format_html_join, json_script
 from django.utils.safestring import SafeString
 from django.utils.translation import get_language, gettext as _
 
-from citeboard.core.instants import MONTHS
-from citeboard.core.middleware import ENGLISH_CODE
+from citeboard.core.instants import MONTH_ABBREVIATIONS
+from citeboard.core.middleware import ENGLISH_LANGUAGE_CODE
 from citeboard.core.words import localize_separators
-from scoring.exchange.figure_files import figure_formats, image_formats
+from scoring.exchange.figure_files import list_figure_formats, list_image_formats
 from scoring.figures import (
     Figure,
+    FigureWording,
     HeatMap,
-    Scatter,
-    Wording,
+    ScatterPlot,
     as_plotly,
     as_svg,
-    escaped,
+    escape_html_in_texts,
 )
 
 register = template.Library()
@@ -39,37 +39,37 @@ def chart(context: Mapping[str, Any], *name: object) -> SafeString:
     context contains `figure_address`, readers can download the figure.
     """
     key = "".join(map(str, name))
-    figure = in_language(context["figures"][key])
+    figure = translate_figure(context["figures"][key])
     return format_html(
         '<div class="chart" id="{0}" data-figure="{0}-data" tabindex="0" role="group" aria-label="{1}">'
         "{2}</div>{3}{4}",
         key,
         figure.title,
         SafeString(as_svg(figure)),
-        json_script(escaped(as_plotly(figure)), f"{key}-data"),
-        _download_links(context.get("figure_address"), key, figure.title),
+        json_script(escape_html_in_texts(as_plotly(figure)), f"{key}-data"),
+        _render_download_links(context.get("figure_address"), key, figure.title),
     )
 
 
 @register.simple_tag
 def drawing(figure: Figure) -> SafeString:
     """Render a figure as static SVG, which scripts must not replace."""
-    return SafeString(as_svg(in_language(figure)))
+    return SafeString(as_svg(translate_figure(figure)))
 
 
-def in_language(figure: Figure) -> Figure:
+def translate_figure(figure: Figure) -> Figure:
     """Return the figure with its texts translated to the language of the page."""
-    if get_language() == ENGLISH_CODE or isinstance(figure, HeatMap):
+    if get_language() == ENGLISH_LANGUAGE_CODE or isinstance(figure, HeatMap):
         return figure
-    wording = Wording(
+    wording = FigureWording(
         decimal_mark=localize_separators("."),
         interval=_("{low} to {high}"),
         point=_("{name}: {y} at {x}"),
         undefined=_("undefined"),
         day=_("{day} {month}"),
-        months=tuple(map(str, MONTHS)),
+        months=tuple(map(str, MONTH_ABBREVIATIONS)),
     )
-    if isinstance(figure, Scatter):
+    if isinstance(figure, ScatterPlot):
         return replace(
             figure,
             x=replace(figure.x, wording=wording),
@@ -78,7 +78,7 @@ def in_language(figure: Figure) -> Figure:
     return replace(figure, axis=replace(figure.axis, wording=wording))
 
 
-def _download_links(
+def _render_download_links(
     address: Callable[[str], str] | None, key: str, title: str
 ) -> SafeString:
     if address is None:
@@ -88,7 +88,7 @@ def _download_links(
         '<a href="{}" download="{}" aria-label="{}: {}">{}</a>',
         (
             (address(file := f"{key}.{form}"), file, form.upper(), title, form.upper())
-            for form in figure_formats()
+            for form in list_figure_formats()
         ),
     )
     return format_html('<p class="figure-files">{} {}</p>', _("Chart as"), links)
@@ -100,7 +100,7 @@ def share(title: str, name: str, *args: str, query: str = "") -> SafeString:
 
     The meta tags contain the title of the page and the URL of the preview image.
     """
-    if "png" not in image_formats():
+    if "png" not in list_image_formats():
         return SafeString("")
     facts = {
         "og:title": title,

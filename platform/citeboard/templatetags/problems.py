@@ -3,7 +3,7 @@ from typing import Any
 
 from django import template
 
-from tasks.types.problems import Lines, Problem, alike
+from tasks.types.problems import FurtherLines, Problem, merge_with_further_lines
 
 register = template.Library()
 
@@ -23,12 +23,12 @@ def total(problems: Iterable[Problem | Mapping[str, Any]]) -> int:
 @register.filter
 def by_words(
     problems: Iterable[Problem | Mapping[str, Any]],
-) -> list[tuple[Problem, Lines]]:
+) -> list[tuple[Problem, FurtherLines]]:
     """Return the problems of a file, with equal problems grouped.
 
     Problems may be dictionaries, because runs store problems as JSON.
     """
-    return alike(
+    return merge_with_further_lines(
         problem if isinstance(problem, Problem) else Problem(**problem)
         for problem in problems
     )

@@ -5,17 +5,17 @@ import datetime as dt
 from django import template
 
 from citeboard.core.models import AuditEntry
-from citeboard.ops.undoing import entries_to_undo
-from tasks.delivery.webhooks.services import UNDO_PERIOD
+from citeboard.ops.undoing import find_entries_to_undo
+from tasks.delivery.webhooks.services import UNDO_GRACE_PERIOD
 from tasks.models import Season
-from tasks.seasons.access import may_organise
+from tasks.seasons.access import can_organise_season
 
 register = template.Library()
 
 
 @register.filter
 def organises(user: object, season: Season) -> bool:
-    return may_organise(user, season)
+    return can_organise_season(user, season)
 
 
 @register.simple_tag
@@ -24,6 +24,6 @@ def taken_back_until(season: Season) -> list[tuple[AuditEntry, str, dt.datetime]
     its time limit.
     """
     return [
-        (entry, entry.words.rstrip("."), entry.at + UNDO_PERIOD)
-        for entry in entries_to_undo(season)
+        (entry, entry.words.rstrip("."), entry.at + UNDO_GRACE_PERIOD)
+        for entry in find_entries_to_undo(season)
     ]

@@ -29,27 +29,27 @@ from django.views.decorators.http import (
 )
 
 from citeboard.background.kinds import (
-    job_result_text,
-    page_of_origin,
+    describe_job_result,
+    describe_why_job_waits,
+    find_page_of_job,
     visible_job_or_404,
-    waiting_reason_of_job,
 )
 from citeboard.core import middleware
-from citeboard.ops.accounts import collect_own_data, delete_account
+from citeboard.ops.accounts import collect_user_data, delete_account
 from citeboard.teams import access, accounts
 from citeboard.teams.models import Membership, Token, User
 from citeboard.web.pages import (
-    Answer,
+    ViewResult,
     add_refusals_to_form,
     forbid_caching,
     paginate_rows,
     require_known_fields,
-    signed_in,
+    signed_in_pages,
 )
-from scoring.results.runs.team_view import run_as_shown_to
-from scoring.worker.background import State
+from scoring.results.runs.team_view import copy_run_without_hidden_outcome
+from scoring.worker.background import BackgroundJobState
 from tasks.models import Phase, Registration, Submission
-from tasks.seasons.organisers import make_first_organiser, needs_first_organiser
+from tasks.seasons.organisers import create_first_organiser, is_first_organiser_missing
 
 log = logging.getLogger(__name__)
 
@@ -104,21 +104,24 @@ class FirstOrganiserForm(accounts.NameForm):
         return email
 
 
-RATE_LIMITS = {"first_organiser": "10/m/ip"}
+FIRST_ORGANISER_FORM_RATE_LIMITS = {"first_organiser": "10/m/ip"}
 
 
 @never_cache
 @sensitive_post_parameters("secret", "password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def show_first_organiser_form(request: HttpRequest) -> HttpResponse:
-    if not needs_first_organiser():
+    if not is_first_organiser_missing():
         raise Http404(_("Somebody organises on this site already."))
     form = FirstOrganiserForm(
         request.POST if request.method == "POST" else None, label_suffix=""
     )
     require_known_fields(request, form)
     if not consume(
-        request, app="citeboard", action="first_organiser", config=RATE_LIMITS
+        request,
+        app="citeboard",
+        action="first_organiser",
+        config=FIRST_ORGANISER_FORM_RATE_LIMITS,
     ):
         form.add_error(None, _("Too many tries; wait a minute."))
         return render(
@@ -126,7 +129,7 @@ def show_first_organiser_form(request: HttpRequest) -> HttpResponse:
         )
     if form.is_valid():
         with add_refusals_to_form(form, "secret"):
-            user = make_first_organiser(**form.cleaned_data)
+            user = create_first_organiser(**form.cleaned_data)
             login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
             return redirect("new-season")
     return render(
@@ -174,7 +177,7 @@ def edit_profile(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "HEAD", "POST"])
 @sensitive_variables("secret")
-def tokens(request: HttpRequest) -> HttpResponse:
+def manage_api_tokens(request: HttpRequest) -> HttpResponse:
     assert request.user.is_authenticated
     form = accounts.TokenForm(request.POST if request.method == "POST" else None)
     require_known_fields(request, form)
@@ -214,17 +217,17 @@ def revoke_api_token(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("tokens")
 
 
-@signed_in.page()
-def data(request: HttpRequest, user: User) -> Answer:
+@signed_in_pages.page()
+def show_account_data(request: HttpRequest, user: User) -> ViewResult:
     response = JsonResponse(
-        collect_own_data(user), json_dumps_params={"ensure_ascii": False, "indent": 1}
+        collect_user_data(user), json_dumps_params={"ensure_ascii": False, "indent": 1}
     )
     response["Content-Disposition"] = 'attachment; filename="citeboard-account.json"'
     return forbid_caching(response)
 
 
-@signed_in.form("account/delete.html")
-def delete(request: HttpRequest, user: User) -> Answer:
+@signed_in_pages.form("account/delete.html")
+def delete_own_account(request: HttpRequest, user: User) -> ViewResult:
     form = DeleteAccountForm(
         request.POST if request.method == "POST" else None, user=user
     )
@@ -250,9 +253,9 @@ def delete(request: HttpRequest, user: User) -> Answer:
     return {"form": form, "leads": [membership.team for membership in leads]}
 
 
-@signed_in.page("runs/own_runs.html")
-def own_runs(request: HttpRequest, user: User) -> Answer:
-    teams = list(access.teams_of(user).order_by("name"))
+@signed_in_pages.page("runs/own_runs.html")
+def list_own_runs(request: HttpRequest, user: User) -> ViewResult:
+    teams = list(access.find_teams_of_user(user).order_by("name"))
     entered = Registration.objects.approved().filter(team__in=teams)
     open_phases = Phase.objects.open().filter(task__season__in=entered.values("season"))
     open_phases = open_phases.filter(task__is_reported_only=False).select_related(
@@ -266,7 +269,9 @@ def own_runs(request: HttpRequest, user: User) -> Answer:
         "teams": teams,
         "phases": open_phases.order_by("closes", "task__position", "position"),
         "page": page,
-        "runs": [run_as_shown_to(run, user) for run in page.object_list],
+        "runs": [
+            copy_run_without_hidden_outcome(run, user) for run in page.object_list
+        ],
     }
 
 
@@ -283,15 +288,17 @@ def show_background_job(
         if request.user.is_authenticated:
             raise
         return redirect_to_login(reverse("background-job", args=[pk]))
-    words, path = job_result_text(job) if job.state == State.DONE else ("", "")
+    words, path = (
+        describe_job_result(job) if job.state == BackgroundJobState.DONE else ("", "")
+    )
     context = {
         "season": job.season,
         "job": job,
-        "waits_for": waiting_reason_of_job(job),
+        "waits_for": describe_why_job_waits(job),
         "outcome": words,
         "path": path,
         "is_file": path.partition("?")[0].endswith(".zip"),
-        "again": page_of_origin(job),
+        "again": find_page_of_job(job),
         "problems": job.problems,
         "more": job.more,
     }

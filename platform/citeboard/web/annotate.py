@@ -10,28 +10,28 @@ from django.http import Http404, HttpRequest, QueryDict
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 
-from citeboard.acts.human import RATE, OwnRatingsForm, annotator_of
-from citeboard.core.words import as_sentence
+from citeboard.acts.human import IMPORT_OWN_RATINGS, OwnRatingsForm, annotator_or_404
+from citeboard.core.words import format_as_sentence
 from citeboard.teams.models import User
 from citeboard.web.pages import (
-    Answer,
     PageDecorators,
     SignedInRequest,
-    download_response,
+    ViewResult,
+    build_download_response,
     require_known_fields,
-    signed_in,
+    signed_in_pages,
 )
-from scoring.human.pairs import pairs_for_judge
+from scoring.human.pairs import find_pairs_for_judge
 from scoring.human.ratings import (
-    GivenRating,
+    ParsedRating,
     RatingsRefused,
-    rating_form_csv,
+    build_rating_form_csv,
+    find_texts_to_rate,
     save_ratings,
-    texts_to_rate,
 )
 from scoring.models import (
-    HIGHEST,
-    LOWEST,
+    HIGHEST_RATING,
+    LOWEST_RATING,
     RATING_CRITERIA,
     Annotator,
     Rating,
@@ -41,12 +41,12 @@ from scoring.models import (
 )
 
 #: Annotators see the texts of an instance as A, B, C, … in random order.
-TEXT_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-RATING_SCORES = range(LOWEST, HIGHEST + 1)
+ANONYMOUS_TEXT_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+RATING_SCORES = range(LOWEST_RATING, HIGHEST_RATING + 1)
 
 
-@signed_in.page("human/annotations.html")
-def own_sheets(request: HttpRequest, user: User) -> Answer:
+@signed_in_pages.page("human/annotations.html")
+def list_sheets_to_rate(request: HttpRequest, user: User) -> ViewResult:
     """Show the sheets whose texts the user rates."""
     own = Annotator.objects.filter(user=user).select_related(
         "sheet__phase__task__season"
@@ -56,7 +56,7 @@ def own_sheets(request: HttpRequest, user: User) -> Answer:
         {
             "annotator": annotator,
             "rated": annotator.rated,
-            "texts": texts_to_rate(annotator).count(),
+            "texts": find_texts_to_rate(annotator).count(),
         }
         for annotator in annotators.annotate(rated=Count("ratings")).order_by(
             "-sheet__created_at"
@@ -67,7 +67,7 @@ def own_sheets(request: HttpRequest, user: User) -> Answer:
         {
             "annotator": judge,
             "judged": judge.judged,
-            "pairs": pairs_for_judge(judge).count(),
+            "pairs": find_pairs_for_judge(judge).count(),
         }
         for judge in judges.annotate(judged=Count("preferences")).order_by(
             "-sheet__created_at"
@@ -76,13 +76,13 @@ def own_sheets(request: HttpRequest, user: User) -> Answer:
     return {"lines": lines, "judged": judged}
 
 
-def _annotation_context(annotator: Annotator) -> dict[str, Any]:
+def _build_annotation_context(annotator: Annotator) -> dict[str, Any]:
     sheet = annotator.sheet
     criteria = [
         {
             "name": name,
             "question": sheet.question(name),
-            "levels": list(enumerate(sheet.levels(name), start=LOWEST)),
+            "levels": list(enumerate(sheet.levels(name), start=LOWEST_RATING)),
         }
         for name in RATING_CRITERIA
     ]
@@ -92,20 +92,22 @@ def _annotation_context(annotator: Annotator) -> dict[str, Any]:
         "task": sheet.phase.task,
         "criteria": criteria,
         "rated": annotator.ratings.count(),
-        "texts": texts_to_rate(annotator).count(),
+        "texts": find_texts_to_rate(annotator).count(),
         "is_adjudicator": annotator.is_adjudicator,
         "instances": sheet.instances.count(),
     }
 
 
-annotators = PageDecorators(annotator_of, "sheet", context=_annotation_context)
+annotator_pages = PageDecorators(
+    annotator_or_404, "sheet", context=_build_annotation_context
+)
 
 
-@annotators.form("human/annotate.html")
-def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
+@annotator_pages.form("human/annotate.html")
+def rate_sheet_instance(request: HttpRequest, annotator: Annotator) -> ViewResult:
     """Show an instance of a sheet, with its sources and its anonymous texts."""
-    instance = _instance_to_rate(annotator, request.GET.get("instance", ""))
-    texts = list(texts_to_rate(annotator).filter(instance=instance))
+    instance = _find_instance_to_rate(annotator, request.GET.get("instance", ""))
+    texts = list(find_texts_to_rate(annotator).filter(instance=instance))
     faults: list[str] = []
     if request.method == "POST":
         names = [f"{text.code}-{name}" for text in texts for name in RATING_CRITERIA]
@@ -115,7 +117,7 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
             try:
                 save_ratings(annotator=annotator, ratings=given)
             except RatingsRefused as refused:
-                messages.error(request, as_sentence(refused))
+                messages.error(request, format_as_sentence(refused))
             # The page after the last instance shows the first incomplete instance.
             position = instance.position + 1
             is_last = (
@@ -126,15 +128,15 @@ def annotate(request: HttpRequest, annotator: Annotator) -> Answer:
             )
     return {
         "instance": instance,
-        "items": _texts_with_fields(texts, annotator, request.POST if faults else {}),
+        "items": _build_rating_rows(texts, annotator, request.POST if faults else {}),
         "faults": faults,
         "before": instance.position - 1,
         "after": instance.position + 1,
     }
 
 
-def _instance_to_rate(annotator: Annotator, wanted: str) -> SheetInstance:
-    texts = texts_to_rate(annotator).order_by()
+def _find_instance_to_rate(annotator: Annotator, wanted: str) -> SheetInstance:
+    texts = find_texts_to_rate(annotator).order_by()
     instances = annotator.sheet.instances.filter(
         pk__in=texts.values("instance")
     ).order_by("position")
@@ -155,7 +157,7 @@ def _instance_to_rate(annotator: Annotator, wanted: str) -> SheetInstance:
     return instance
 
 
-def _texts_with_fields(
+def _build_rating_rows(
     texts: Sequence[SheetText], annotator: Annotator, posted: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     ratings = {
@@ -163,7 +165,7 @@ def _texts_with_fields(
     }
     return [
         {
-            "letter": TEXT_LETTERS[index],
+            "letter": ANONYMOUS_TEXT_LETTERS[index],
             "code": text.code,
             "text": text.text,
             "fields": [
@@ -186,10 +188,10 @@ def _texts_with_fields(
 
 def _parse_ratings(
     posted: QueryDict, texts: Sequence[SheetText]
-) -> tuple[list[GivenRating], list[str]]:
+) -> tuple[list[ParsedRating], list[str]]:
     allowed = {str(score): score for score in RATING_SCORES}
     given, faults = [], []
-    for letter, text in zip(TEXT_LETTERS, texts, strict=False):
+    for letter, text in zip(ANONYMOUS_TEXT_LETTERS, texts, strict=False):
         values = {
             name: posted.get(f"{text.code}-{name}", "") for name in RATING_CRITERIA
         }
@@ -197,7 +199,7 @@ def _parse_ratings(
             continue
         if all(value in allowed for value in values.values()):
             given.append(
-                GivenRating(
+                ParsedRating(
                     text.code, {name: allowed[value] for name, value in values.items()}
                 )
             )
@@ -212,32 +214,35 @@ def _parse_ratings(
                 % {
                     "letter": letter,
                     "criteria": criteria,
-                    "lowest": LOWEST,
-                    "highest": HIGHEST,
+                    "lowest": LOWEST_RATING,
+                    "highest": HIGHEST_RATING,
                 }
             )
     return given, faults
 
 
-@annotators.page()
-def annotate_csv(request: HttpRequest, annotator: Annotator) -> Answer:
+@annotator_pages.page()
+def download_rating_sheet(request: HttpRequest, annotator: Annotator) -> ViewResult:
     # Spreadsheet programs recognise UTF-8 by the byte order mark at the start.
     content, name = (
-        "\ufeff" + rating_form_csv(annotator),
+        "\ufeff" + build_rating_form_csv(annotator),
         f"sheet-{annotator.sheet_id}.csv",
     )
-    return download_response(content, name, is_private=True)
+    return build_download_response(content, name, is_private=True)
 
 
-@annotators.act("annotate sheet", fields=None)
-def annotate_upload(request: SignedInRequest, annotator: Annotator) -> Answer:
+@annotator_pages.act("annotate sheet", fields=None)
+def upload_ratings(request: SignedInRequest, annotator: Annotator) -> ViewResult:
     form = OwnRatingsForm(request.POST, request.FILES)
     require_known_fields(request, form)
     if not form.is_valid():
         raise ValidationError(list(form.errors["file"]))
     try:
-        rated = RATE(annotator, request.user, **form.cleaned_data)
+        rated = IMPORT_OWN_RATINGS(annotator, request.user, **form.cleaned_data)
     except RatingsRefused as refused:
-        context = {**_annotation_context(annotator), "problems": refused.problems[:200]}
+        context = {
+            **_build_annotation_context(annotator),
+            "problems": refused.problems[:200],
+        }
         return render(request, "human/annotate_refused.html", context, status=422)
-    return RATE.told(annotator, rated, {})
+    return IMPORT_OWN_RATINGS.told(annotator, rated, {})

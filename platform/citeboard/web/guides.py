@@ -20,13 +20,17 @@ from django.views.decorators.http import require_safe
 from drf_spectacular.generators import SchemaGenerator
 
 from citeboard.core.markdown import group_guides, load_guides, search_guides
-from citeboard.core.middleware import ENGLISH_CODE
+from citeboard.core.middleware import ENGLISH_LANGUAGE_CODE
 from citeboard.web.pages import paginate_rows
-from scoring.distribution.backend import wheel
-from scoring.exchange.mounted import MountedArchive, mounted_archive, mounted_archives
+from scoring.distribution.backend import build_wheel_archive
+from scoring.exchange.mounted import (
+    MountedArchive,
+    find_mounted_archive,
+    list_mounted_archives,
+)
 from scoring.models import LogEntry, SigningKey
 from scoring.receipts import log
-from scoring.receipts.log import signing_key_problem
+from scoring.receipts.log import find_signing_key_problem
 
 API_GUIDE_SLUG = "api"
 MAX_QUERY_LENGTH = 100
@@ -43,7 +47,7 @@ def list_guides(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def guide(request: HttpRequest, guide: str) -> HttpResponse:
+def show_guide(request: HttpRequest, guide: str) -> HttpResponse:
     if (found := load_guides().get(guide)) is None:
         raise Http404(_("There is no guide at this address."))
     context = {
@@ -55,7 +59,7 @@ def guide(request: HttpRequest, guide: str) -> HttpResponse:
 
 @cache
 def describe_api_operations() -> list[dict[str, Any]]:
-    with translation.override(ENGLISH_CODE):
+    with translation.override(ENGLISH_LANGUAGE_CODE):
         schema: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     components = schema["components"]["schemas"]
     return [
@@ -64,20 +68,20 @@ def describe_api_operations() -> list[dict[str, Any]]:
             "path": path,
             "name": operation["operationId"],
             "summary": operation["summary"],
-            "fields": list(_request_fields(operation, components)),
+            "fields": list(_list_request_fields(operation, components)),
             "answers": [
                 (code, answer["description"])
                 for code, answer in sorted(operation["responses"].items())
                 if code != "default"
             ],
-            "example": _request_example(operation),
+            "example": _build_request_example(operation),
         }
         for path, methods in schema["paths"].items()
         for method, operation in methods.items()
     ]
 
 
-def _request_fields(
+def _list_request_fields(
     operation: Mapping[str, Any], components: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
     for parameter in operation.get("parameters", ()):
@@ -106,7 +110,7 @@ def _request_fields(
             }
 
 
-def _request_example(operation: Mapping[str, Any]) -> str:
+def _build_request_example(operation: Mapping[str, Any]) -> str:
     for code, answer in sorted(operation["responses"].items()):
         for media in answer.get("content", {}).values() if code.startswith("2") else ():
             if "example" in media:
@@ -130,7 +134,7 @@ class ScorerWheel:
 @cache
 def build_site_wheel() -> ScorerWheel:
     """Return the Python wheel of the offline scorer, built once for each process."""
-    return ScorerWheel(*wheel(settings.BASE_DIR))
+    return ScorerWheel(*build_wheel_archive(settings.BASE_DIR))
 
 
 @require_safe
@@ -159,11 +163,11 @@ def download_client_file(request: HttpRequest, file: str) -> HttpResponse:
 
 @require_safe
 def list_archives(request: HttpRequest) -> HttpResponse:
-    return render(request, "archives/list.html", {"archives": mounted_archives()})
+    return render(request, "archives/list.html", {"archives": list_mounted_archives()})
 
 
 @require_safe
-def archive(request: HttpRequest, archive: str) -> HttpResponse:
+def show_archive(request: HttpRequest, archive: str) -> HttpResponse:
     return render(
         request, "archives/archive.html", {"archive": _archive_or_404(archive)}
     )
@@ -199,7 +203,7 @@ def download_archive_file(
 
 
 def _archive_or_404(slug: str) -> MountedArchive:
-    if (found := mounted_archive(slug)) is None:
+    if (found := find_mounted_archive(slug)) is None:
         raise Http404(_("No archive is mounted here."))
     return found
 
@@ -207,10 +211,10 @@ def _archive_or_404(slug: str) -> MountedArchive:
 @require_safe
 def show_receipt_log(request: HttpRequest) -> HttpResponse:
     """Show the log of receipts, newest first."""
-    head = log.head()
+    head = log.read_signed_log_head()
     context = {
         "head": head and {**head, "signed": dt.datetime.fromisoformat(head["at"])},
-        "lost": signing_key_problem(),
+        "lost": find_signing_key_problem(),
         "keys": SigningKey.objects.all(),
         "page": paginate_rows(
             request,

@@ -22,19 +22,27 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.core.api import allow_any_origin
-from citeboard.teams.api import user_of_request
-from citeboard.web.pages import Answer, task_readers
+from citeboard.teams.api import find_user_of_request
+from citeboard.web.pages import ViewResult, task_reader_pages
 from scoring.exchange import data_sets, feeds, linked_data, mounted
-from scoring.exchange.results import phase_slugs, site_address
+from scoring.exchange.results import (
+    build_absolute_site_address,
+    list_season_task_and_phase_slugs,
+)
 from scoring.models import Paper
 from scoring.results.board import cache, visibility
-from scoring.results.board.standings import cached_board
+from scoring.results.board.standings import load_cached_board
 from tasks.models import Phase, Season, Task
-from tasks.seasons.access import listed_entries, phase_for, season_for, task_for
+from tasks.seasons.access import (
+    get_visible_phase_or_404,
+    get_visible_season_or_404,
+    get_visible_task_or_404,
+    list_visible_entries,
+)
 
 SITEMAP_SCHEMA = "http://www.sitemaps.org/schemas/sitemap/0.9"
-#: robots.txt forbids crawlers to read DISALLOWED_PATHS pages, and boards with URL parameters.
-DISALLOWED_PATHS = (
+#: robots.txt forbids crawlers to read ROBOTS_DISALLOWED_PATHS pages, and boards with URL parameters.
+ROBOTS_DISALLOWED_PATHS = (
     "/accounts/",
     "/admin/",
     "/annotate/",
@@ -43,17 +51,17 @@ DISALLOWED_PATHS = (
     "/teams/",
     "/*?",
 )
-#: In robots.txt, the longer rules of the ALLOWED_PATHS pages override the rules of DISALLOWED_PATHS.
-ALLOWED_PATHS = ("/teams/*/results/", "/teams/*/systems/")
+#: In robots.txt, the longer rules of ROBOTS_ALLOWED_PATHS override the rules of ROBOTS_DISALLOWED_PATHS.
+ROBOTS_ALLOWED_PATHS = ("/teams/*/results/", "/teams/*/systems/")
 
 
 @allow_any_origin
-@task_readers.page()
-def task_croissant(request: HttpRequest, task: Task) -> Answer:
-    if not (releases := data_sets.releases_of(task)):
+@task_reader_pages.page()
+def download_croissant_metadata(request: HttpRequest, task: Task) -> ViewResult:
+    if not (releases := data_sets.load_data_set_releases(task)):
         raise Http404(_("This task has released no data."))
     described, written = (
-        data_sets.croissant_description(task, releases),
+        data_sets.build_croissant_description(task, releases),
         {"ensure_ascii": False, "indent": 1},
     )
     return JsonResponse(
@@ -67,9 +75,9 @@ def task_croissant(request: HttpRequest, task: Task) -> Answer:
 def show_robots_txt(request: HttpRequest) -> HttpResponse:
     lines = [
         "User-agent: *",
-        *(f"Disallow: {path}" for path in DISALLOWED_PATHS),
-        *(f"Allow: {path}" for path in ALLOWED_PATHS),
-        f"Sitemap: {site_address('sitemap')}",
+        *(f"Disallow: {path}" for path in ROBOTS_DISALLOWED_PATHS),
+        *(f"Allow: {path}" for path in ROBOTS_ALLOWED_PATHS),
+        f"Sitemap: {build_absolute_site_address('sitemap')}",
     ]
     return HttpResponse(
         "\n".join(lines) + "\n", content_type="text/plain; charset=utf-8"
@@ -77,42 +85,44 @@ def show_robots_txt(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def list_public_pages(request: HttpRequest) -> HttpResponse:
+def show_sitemap(request: HttpRequest) -> HttpResponse:
     """List the public pages in a sitemap."""
     urls = "".join(
         f"<url><loc>{escape(address)}</loc></url>\n"
-        for address in _public_page_addresses()
+        for address in _list_public_page_addresses()
     )
     content = f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{SITEMAP_SCHEMA}">\n{urls}</urlset>\n'
     return HttpResponse(content, content_type="application/xml; charset=utf-8")
 
 
-def _public_page_addresses() -> Iterator[str]:
+def _list_public_page_addresses() -> Iterator[str]:
     public = Season.objects.visible_to(None)
-    yield from map(site_address, ("home", "about", "papers"))
+    yield from map(build_absolute_site_address, ("home", "about", "papers"))
     for season in public.values_list("slug", flat=True):
-        yield site_address("season", season)
+        yield build_absolute_site_address("season", season)
     teams = {
         entry.team.slug
         for season in public
-        for entry in listed_entries(None, season).approved()
+        for entry in list_visible_entries(None, season).approved()
     }
     for team in sorted(teams):
-        yield site_address("team-results", team)
+        yield build_absolute_site_address("team-results", team)
     for task in Task.objects.filter(season__in=public.values("pk")).select_related(
         "season"
     ):
-        yield site_address("task", task.season.slug, task.slug)
+        yield build_absolute_site_address("task", task.season.slug, task.slug)
         if task.published:
-            yield site_address("published", task.season.slug, task.slug)
+            yield build_absolute_site_address("published", task.season.slug, task.slug)
     for phase in Phase.objects.visible_to(None).select_related("task__season"):
-        yield site_address("board", *phase_slugs(phase))
-    for archive in mounted.mounted_archives():
-        yield site_address("archive", archive.slug)
+        yield build_absolute_site_address(
+            "board", *list_season_task_and_phase_slugs(phase)
+        )
+    for archive in mounted.list_mounted_archives():
+        yield build_absolute_site_address("archive", archive.slug)
         for name, _board in archive.boards:
-            yield site_address("archive-board", archive.slug, name)
+            yield build_absolute_site_address("archive-board", archive.slug, name)
     for paper in Paper.objects.all():
-        yield site_address("paper", paper.key)
+        yield build_absolute_site_address("paper", paper.key)
 
 
 @require_safe
@@ -122,7 +132,7 @@ def show_season_feed(request: HttpRequest, season: str) -> HttpResponse:
     Draft seasons have no feed, even for their organisers.
     """
     return HttpResponse(
-        feeds.season_feed(season_for(None, season), now()),
+        feeds.build_season_feed(get_visible_season_or_404(None, season), now()),
         content_type=feeds.ATOM_CONTENT_TYPE,
     )
 
@@ -134,7 +144,7 @@ def download_season_calendar(request: HttpRequest, season: str) -> HttpResponse:
     Draft seasons have no calendar, even for their organisers.
     """
     return HttpResponse(
-        feeds.season_calendar(season_for(None, season)),
+        feeds.build_season_calendar(get_visible_season_or_404(None, season)),
         content_type=feeds.ICALENDAR_CONTENT_TYPE,
     )
 
@@ -144,19 +154,19 @@ def show_board_feed(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> HttpResponse:
     """Return the Atom feed of a board's runs and gold versions."""
-    found = phase_for(None, season, task, phase)
+    found = get_visible_phase_or_404(None, season, task, phase)
     if (
-        visibility.visibility_of(found, visibility.Audience.PUBLIC)
-        == visibility.Visibility.NOTHING
+        visibility.determine_board_visibility(found, visibility.Audience.PUBLIC)
+        == visibility.BoardVisibility.NOTHING
     ):
         raise Http404("The board of this phase is not published.")
 
     def render_board_feed() -> str:
-        return feeds.board_feed(
-            cached_board(found, None, audience=visibility.Audience.PUBLIC)
+        return feeds.build_board_feed(
+            load_cached_board(found, None, audience=visibility.Audience.PUBLIC)
         )
 
-    return cache.cached_phase_page(
+    return cache.load_or_render_phase_page(
         request,
         found,
         visibility.Audience.PUBLIC,
@@ -166,25 +176,25 @@ def show_board_feed(
     )
 
 
-#: The site writes archives of more than MAX_MEMORY_BYTES bytes to disk.
-MAX_MEMORY_BYTES = 4 << 20
+#: The site writes archives of more than MAX_ARCHIVE_MEMORY_BYTES bytes to disk.
+MAX_ARCHIVE_MEMORY_BYTES = 4 << 20
 
 
 @require_safe
 def download_trec_archive(
     request: HttpRequest, season: str, task: str
 ) -> HttpResponseBase:
-    person = user_of_request(request)
-    found = task_for(person, season, task)
+    person = find_user_of_request(request)
+    found = get_visible_task_or_404(person, season, task)
     if (form := found.task_type.trec) is None:
         raise Http404(_("The data of this task are no topics and documents."))
-    splits = _released_splits(found, person)
-    return _archive_response(
+    splits = _find_released_splits(found, person)
+    return _build_archive_response(
         request,
         found,
         splits,
         "trec",
-        lambda out: data_sets.write_trec(out, found, form, splits),
+        lambda out: data_sets.write_trec_collection(out, found, form, splits),
     )
 
 
@@ -192,31 +202,33 @@ def download_trec_archive(
 def download_hugging_face_archive(
     request: HttpRequest, season: str, task: str
 ) -> HttpResponseBase:
-    person = user_of_request(request)
-    found = task_for(person, season, task)
-    splits = _released_splits(found, person)
+    person = find_user_of_request(request)
+    found = get_visible_task_or_404(person, season, task)
+    splits = _find_released_splits(found, person)
     try:
-        return _archive_response(
+        return _build_archive_response(
             request,
             found,
             splits,
             "hugging-face",
             lambda out: data_sets.write_data_set(out, found, splits),
         )
-    except data_sets.NoJsonLines:
+    except data_sets.TaskWithoutJsonLines:
         raise Http404(_("The data of this task are no JSON lines.")) from None
 
 
-def _released_splits(task: Task, person: object) -> list[data_sets.DownloadableSplit]:
+def _find_released_splits(
+    task: Task, person: object
+) -> list[data_sets.DownloadableSplit]:
     """Return the released splits of a task's data.
 
     Raises Http404 if no split of the task is released. Raises PermissionDenied if the
     user has not accepted the terms.
     """
-    if splits := data_sets.downloadable_splits(task, person):
+    if splits := data_sets.list_downloadable_splits(task, person):
         return splits
-    if data_sets.released_phases(task):
-        terms = site_address("terms", task.season.slug)
+    if data_sets.find_released_phases(task):
+        terms = build_absolute_site_address("terms", task.season.slug)
         message = _(
             "The data come after the season's terms are accepted. They are at %(terms)s."
         )
@@ -224,20 +236,20 @@ def _released_splits(task: Task, person: object) -> list[data_sets.DownloadableS
     raise Http404(_("This task has released no data."))
 
 
-def _archive_response(
+def _build_archive_response(
     request: HttpRequest,
     task: Task,
     splits: list[data_sets.DownloadableSplit],
     form: str,
     write: Callable[[IO[bytes]], None],
 ) -> HttpResponseBase:
-    etag = data_sets.etag_of(
+    etag = data_sets.compute_data_set_etag(
         splits, f"{form} {task.season.licence} {task} {task.hub_dataset}"
     )
     same = get_conditional_response(request, etag=etag)
     if same is not None and same.status_code == HttpResponse(status=304).status_code:
         return same
-    out = tempfile.SpooledTemporaryFile(max_size=MAX_MEMORY_BYTES)  # noqa: SIM115  (the answer closes it)
+    out = tempfile.SpooledTemporaryFile(max_size=MAX_ARCHIVE_MEMORY_BYTES)  # noqa: SIM115  (the answer closes it)
     try:
         write(out)
     except BaseException:

@@ -14,21 +14,21 @@ from django.views.decorators.http import require_safe
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from citeboard.acts.claims import DECIDE_CLAIM
-from citeboard.acts.mails import SEND_MAILS_AGAIN
-from citeboard.acts.own_measures import DECIDE_MEASURES
+from citeboard.acts.mails import RETRY_FAILED_MAILS
+from citeboard.acts.own_measures import APPROVE_OR_WITHDRAW_MEASURES
 from citeboard.acts.reports import ReportForm
 from citeboard.core.checks import is_loopback
 from citeboard.ops.site_state import collect_site_state, render_metrics
 from citeboard.teams.models import User
 from citeboard.web.pages import (
-    Answer,
     PageDecorators,
+    ViewResult,
     add_refusals_to_form,
     build_action_view,
     paginate_rows,
     require_known_fields,
-    signed_in,
-    staff,
+    signed_in_pages,
+    staff_pages,
 )
 from scoring.results.board.embargo_table import describe_content_shared_by_seasons
 from tasks.models import Claim, MeasuresFile, Report
@@ -45,17 +45,21 @@ PROXY_HEADERS = (
 
 
 @never_cache
-@staff.page("operate.html")
-def operate(request: HttpRequest, user: User) -> Answer:
+@staff_pages.page("operate.html")
+def show_site_state(request: HttpRequest, user: User) -> ViewResult:
     return {"state": collect_site_state()}
 
 
-mails = build_action_view(SEND_MAILS_AGAIN, "operate", staff)
+retry_failed_mails = build_action_view(RETRY_FAILED_MAILS, "operate", staff_pages)
 
 
-@signed_in.form("report.html")
-def report(request: HttpRequest, user: User) -> Answer:
-    about = {"address": request.GET.get("about", "")[: announcements.MAX_ADDRESS]}
+@signed_in_pages.form("report.html")
+def report_problem(request: HttpRequest, user: User) -> ViewResult:
+    about = {
+        "address": request.GET.get("about", "")[
+            : announcements.MAX_REPORTED_ADDRESS_CHARACTERS
+        ]
+    }
     form = ReportForm(request.POST or None, initial=about)
     require_known_fields(request, form)
     with add_refusals_to_form(form, "text"):
@@ -65,8 +69,8 @@ def report(request: HttpRequest, user: User) -> Answer:
     return {"form": form}
 
 
-@staff.page("reports.html")
-def reports(request: HttpRequest, user: User) -> Answer:
+@staff_pages.page("reports.html")
+def list_problem_reports(request: HttpRequest, user: User) -> ViewResult:
     """List reports of abuse, with open reports first."""
     rows = Report.objects.select_related("reported_by", "closed_by")
     ordered = rows.order_by(
@@ -75,14 +79,16 @@ def reports(request: HttpRequest, user: User) -> Answer:
     return {"page": paginate_rows(request, ordered)}
 
 
-@staff.act("operate-reports")
-def close(request: HttpRequest, user: User, report: int) -> Answer:
-    announcements.close_report(report=get_object_or_404(Report, pk=report), by=user)
+@staff_pages.act("operate-reports")
+def close_problem_report(request: HttpRequest, user: User, report: int) -> ViewResult:
+    announcements.close_abuse_report(
+        report=get_object_or_404(Report, pk=report), by=user
+    )
     return _("The report is closed.")
 
 
-@staff.page("measures.html")
-def measures(request: HttpRequest, user: User) -> Answer:
+@staff_pages.page("measures.html")
+def list_declared_measures(request: HttpRequest, user: User) -> ViewResult:
     """List the metrics that declared tasks define. Metrics that need the staff's
     approval come first.
     """
@@ -91,19 +97,19 @@ def measures(request: HttpRequest, user: User) -> Answer:
         F("approved_at").asc(nulls_first=True), "-brought_at", "-pk"
     )
     page = paginate_rows(request, ordered)
-    files = [(row, own_measures.program_warnings(row)) for row in page.object_list]
+    files = [(row, own_measures.list_program_warnings(row)) for row in page.object_list]
     return {"page": page, "files": files}
 
 
-decide_measures = build_action_view(
-    DECIDE_MEASURES,
+decide_on_declared_measures = build_action_view(
+    APPROVE_OR_WITHDRAW_MEASURES,
     "operate-measures",
-    PageDecorators(own_measures.measures_or_404, "measures"),
+    PageDecorators(own_measures.get_measures_file_or_404, "measures"),
 )
 
 
-@staff.page("claims.html")
-def claims(request: HttpRequest, user: User) -> Answer:
+@staff_pages.page("claims.html")
+def list_season_claims(request: HttpRequest, user: User) -> ViewResult:
     """List claims of seasons on texts of later seasons, with undecided claims first.
 
     Each claim shows all texts that both seasons share.
@@ -121,8 +127,8 @@ def claims(request: HttpRequest, user: User) -> Answer:
     }
 
 
-decide_claim = build_action_view(
-    DECIDE_CLAIM, "operate-claims", PageDecorators(on_claims.claim_or_404, "claim")
+decide_on_season_claim = build_action_view(
+    DECIDE_CLAIM, "operate-claims", PageDecorators(on_claims.get_claim_or_404, "claim")
 )
 
 

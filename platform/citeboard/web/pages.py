@@ -29,26 +29,26 @@ from django.views.decorators.http import (
     require_safe,
 )
 
-from citeboard.acts.declared import ROW_LOOKUPS, Act, Lookup
+from citeboard.acts.declared import ROW_LOOKUPS_BY_NAME, SubjectLookup, UserAction
 from citeboard.acts.rehearsal import (
     ActionConfirmation,
     NeedsConfirmation,
     Rehearsal,
-    perform,
-    season_of,
+    find_season_of_object,
+    perform_confirmed_action,
 )
 from citeboard.background.kinds import queue_dry_runs
-from citeboard.core.query import refuse_unknown
-from citeboard.core.refusals import Refused
-from citeboard.core.words import as_sentence
-from citeboard.teams.access import team_for_lead, team_for_member
+from citeboard.core.query import reject_unknown_names
+from citeboard.core.refusals import ActionRefused
+from citeboard.core.words import format_as_sentence
+from citeboard.teams.access import led_team_or_error, own_team_or_404
 from citeboard.teams.models import User
-from scoring.exchange.results import content_type_of
+from scoring.exchange.results import find_content_type
 from scoring.models import BackgroundJob
-from scoring.results.board.formatting import use_names_of_task
+from scoring.results.board.formatting import set_display_names_of_task
 from tasks.gold.early import (
     CONFIRMATION_FIELDS,
-    REHEARSED_FIELD,
+    DRY_RUN_FIELD,
     ConfirmedDisclosure,
     EmbargoBreach,
     confirm_disclosure,
@@ -58,18 +58,18 @@ from tasks.gold.early import (
 from tasks.models import Phase, Season, Task
 from tasks.seasons import access
 from tasks.seasons.access import (
-    phase_for,
-    season_for,
-    season_to_help,
-    season_to_organise,
-    task_for,
+    get_helped_season_or_404,
+    get_organised_season_or_404,
+    get_visible_phase_or_404,
+    get_visible_season_or_404,
+    get_visible_task_or_404,
 )
-from tasks.seasons.file.load import Fault, SettingsRefused
+from tasks.seasons.file.load import Fault, InvalidSettings
 from tasks.types import InputRefused
 
-Answer = str | dict[str, Any] | HttpResponseBase
+ViewResult = str | dict[str, Any] | HttpResponseBase
 View = Callable[..., HttpResponseBase]
-Decorator = Callable[[Callable[..., Answer]], View]
+ViewDecorator = Callable[[Callable[..., ViewResult]], View]
 R = TypeVar("R", bound=HttpResponseBase)
 
 
@@ -97,7 +97,7 @@ class SignedInRequest(HttpRequest):
     user: User
 
 
-Then = Callable[[SignedInRequest, Any, Any], HttpResponseBase]
+ResponseAfterAction = Callable[[SignedInRequest, Any, Any], HttpResponseBase]
 
 
 class PageDecorators:
@@ -116,13 +116,13 @@ class PageDecorators:
         find: Callable[..., Any],
         *parts: str,
         context: Callable[[Any], dict[str, Any]] = lambda thing: {},
-        rows: Mapping[str, Lookup] | None = None,
+        rows: Mapping[str, SubjectLookup] | None = None,
         is_public: bool = False,
     ) -> None:
         self._find, self._parts, self._context = find, parts, context
         self._rows, self._is_public = rows or {}, is_public
 
-    def page(self, template: str = "", part: str = "") -> Decorator:
+    def page(self, template: str = "", part: str = "") -> ViewDecorator:
         """Return a decorator for a read-only page.
 
         Without a template, the view itself returns a response, such as a file.
@@ -138,7 +138,7 @@ class PageDecorators:
         back: str = "",
         *,
         fields: Sequence[str] | None = None,
-    ) -> Decorator:
+    ) -> ViewDecorator:
         """Return a decorator for a page with a form.
 
         The view returns the template context, or a message if the action succeeded.
@@ -150,7 +150,7 @@ class PageDecorators:
             methods(self._build_view(view, template, part, back, fields=fields))
         )
 
-    def act(self, back: str, *, fields: Sequence[str] | None = ()) -> Decorator:
+    def act(self, back: str, *, fields: Sequence[str] | None = ()) -> ViewDecorator:
         """Return a decorator for a view that performs a user action by POST.
 
         After the action the view redirects to ``back``, the name of a page with
@@ -167,7 +167,7 @@ class PageDecorators:
     def _require_login(self, view: View) -> View:
         return view if self._is_public else login_required(view)
 
-    def _confirmation_response(
+    def _build_confirmation_response(
         self,
         request: HttpRequest,
         asked: EmbargoBreach | NeedsConfirmation,
@@ -182,13 +182,17 @@ class PageDecorators:
             )
         if asked.rehearsal.is_of_new_season:
             return render_confirmation_page(request, asked.rehearsal)
-        return show_rehearsal(
-            request, asked.rehearsal, season_of(thing), part=part, leave=leave
+        return show_predicted_effects(
+            request,
+            asked.rehearsal,
+            find_season_of_object(thing),
+            part=part,
+            leave=leave,
         )
 
     def _build_view(
         self,
-        view: Callable[..., Answer],
+        view: Callable[..., ViewResult],
         template: str = "",
         part: str = "",
         back: str = "",
@@ -197,9 +201,11 @@ class PageDecorators:
         fields: Sequence[str] | None = None,
     ) -> View:
         @wraps(view)
-        def answer(request: HttpRequest, **address: Any) -> HttpResponseBase:
-            thing = self._find_object(request, address)
-            rest = self._other_url_arguments(thing, address)
+        def respond_to_request(
+            request: HttpRequest, **address: Any
+        ) -> HttpResponseBase:
+            thing = self._find_page_object(request, address)
+            rest = self._find_other_url_arguments(thing, address)
             if fields is not None:
                 require_known_fields(request, names=fields)
             try:
@@ -209,20 +215,30 @@ class PageDecorators:
                     answered = view(request, thing, **rest)
             except (EmbargoBreach, NeedsConfirmation) as asked:
                 leave = (
-                    self._redirect_url(request, back, address, thing) if is_act else ""
+                    self._build_redirect_address(request, back, address, thing)
+                    if is_act
+                    else ""
                 )
-                return self._confirmation_response(
+                return self._build_confirmation_response(
                     request, asked, thing, part=part, leave=leave
                 )
-            except (Refused, ValidationError) as refused:
+            except (ActionRefused, ValidationError) as refused:
                 if not is_act:
                     raise
-                faults = [refused] if isinstance(refused, Refused) else refused.messages
-                messages.error(request, " ".join(map(as_sentence, faults)))
-                return redirect(self._redirect_url(request, back, address, thing))
+                faults = (
+                    [refused]
+                    if isinstance(refused, ActionRefused)
+                    else refused.messages
+                )
+                messages.error(request, " ".join(map(format_as_sentence, faults)))
+                return redirect(
+                    self._build_redirect_address(request, back, address, thing)
+                )
             if isinstance(answered, str):
                 messages.success(request, answered)
-                return redirect(self._redirect_url(request, back, address, thing))
+                return redirect(
+                    self._build_redirect_address(request, back, address, thing)
+                )
             if isinstance(answered, HttpResponseBase):
                 return answered
             context = {**self._context(thing), **rest, **answered}
@@ -231,9 +247,11 @@ class PageDecorators:
             status = 422 if request.method == "POST" else 200
             return render(request, template, context, status=status)
 
-        return answer
+        return respond_to_request
 
-    def _find_object(self, request: HttpRequest, address: Mapping[str, Any]) -> Any:
+    def _find_page_object(
+        self, request: HttpRequest, address: Mapping[str, Any]
+    ) -> Any:
         """Return the object of the page from the URL parameters.
 
         If the object belongs to a task, the page shows metrics under the names that the
@@ -243,10 +261,10 @@ class PageDecorators:
         phase = getattr(thing, "phase", thing)
         task = getattr(phase, "task", thing)
         if isinstance(task, Task):
-            use_names_of_task(task)
+            set_display_names_of_task(task)
         return thing
 
-    def _other_url_arguments(
+    def _find_other_url_arguments(
         self, thing: Any, address: Mapping[str, Any]
     ) -> dict[str, Any]:
         rest = {
@@ -257,7 +275,7 @@ class PageDecorators:
         return rest
 
     @staticmethod
-    def _redirect_url(
+    def _build_redirect_address(
         request: HttpRequest, back: str, address: dict[str, Any], thing: object
     ) -> str:
         if not back:
@@ -271,77 +289,101 @@ class PageDecorators:
         return reverse(name, args=args) + mark + place
 
 
-def _season_context(season: Any) -> dict[str, Any]:
+def _build_season_context(season: Any) -> dict[str, Any]:
     return {"season": season}
 
 
-def phase_context(phase: Phase) -> dict[str, Any]:
+def build_phase_context(phase: Phase) -> dict[str, Any]:
     return {"season": phase.task.season, "task": phase.task, "phase": phase}
 
 
-organisers = PageDecorators(
-    season_to_organise, "season", context=_season_context, rows=ROW_LOOKUPS
+organiser_pages = PageDecorators(
+    get_organised_season_or_404,
+    "season",
+    context=_build_season_context,
+    rows=ROW_LOOKUPS_BY_NAME,
 )
-helpers = PageDecorators(
-    season_to_help, "season", context=_season_context, rows=ROW_LOOKUPS
+helper_pages = PageDecorators(
+    get_helped_season_or_404,
+    "season",
+    context=_build_season_context,
+    rows=ROW_LOOKUPS_BY_NAME,
 )
-members = PageDecorators(
-    team_for_member, "slug", context=lambda team: {"team": team}, rows=ROW_LOOKUPS
+team_member_pages = PageDecorators(
+    own_team_or_404,
+    "slug",
+    context=lambda team: {"team": team},
+    rows=ROW_LOOKUPS_BY_NAME,
 )
-leads = PageDecorators(
-    team_for_lead, "slug", context=lambda team: {"team": team}, rows=ROW_LOOKUPS
+team_lead_pages = PageDecorators(
+    led_team_or_error,
+    "slug",
+    context=lambda team: {"team": team},
+    rows=ROW_LOOKUPS_BY_NAME,
 )
-staff = PageDecorators(access.require_staff)
-signed_in = PageDecorators(lambda user: user)
-season_readers = PageDecorators(
-    season_for, "season", context=_season_context, is_public=True
+staff_pages = PageDecorators(access.require_staff)
+signed_in_pages = PageDecorators(lambda user: user)
+season_reader_pages = PageDecorators(
+    get_visible_season_or_404, "season", context=_build_season_context, is_public=True
 )
-task_readers = PageDecorators(
-    task_for,
+task_reader_pages = PageDecorators(
+    get_visible_task_or_404,
     "season",
     "task",
     context=lambda task: {"season": task.season, "task": task},
     is_public=True,
 )
-phase_readers = PageDecorators(
-    phase_for, "season", "task", "phase", context=phase_context, is_public=True
+phase_reader_pages = PageDecorators(
+    get_visible_phase_or_404,
+    "season",
+    "task",
+    "phase",
+    context=build_phase_context,
+    is_public=True,
 )
-entering = PageDecorators(season_for, "season", context=_season_context)
-_PAGES_BY_ROLE = {
-    season_to_organise: organisers,
-    season_to_help: helpers,
-    season_for: entering,
-    team_for_member: members,
-    team_for_lead: leads,
+season_entrant_pages = PageDecorators(
+    get_visible_season_or_404, "season", context=_build_season_context
+)
+_PAGE_DECORATORS_BY_ROLE = {
+    get_organised_season_or_404: organiser_pages,
+    get_helped_season_or_404: helper_pages,
+    get_visible_season_or_404: season_entrant_pages,
+    own_team_or_404: team_member_pages,
+    led_team_or_error: team_lead_pages,
 }
 
 
 #: Every form on the site may contain the fields in _COMMON_FORM_FIELDS.
-_COMMON_FORM_FIELDS = ("csrfmiddlewaretoken", REHEARSED_FIELD, *CONFIRMATION_FIELDS)
+_COMMON_FORM_FIELDS = ("csrfmiddlewaretoken", DRY_RUN_FIELD, *CONFIRMATION_FIELDS)
 
 
 def build_action_view(
-    act: Act, back: str, pages: PageDecorators | None = None, then: Then | None = None
+    act: UserAction,
+    back: str,
+    pages: PageDecorators | None = None,
+    then: ResponseAfterAction | None = None,
 ) -> View:
     """Return a view that performs a user action, whose form is on another page.
 
     ``back`` has the same meaning as for `Pages.act`.
     """
 
-    def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
+    def run_action(request: SignedInRequest, holder: Any, **address: Any) -> ViewResult:
         fields = act.form.base_fields if act.form else {}
         filled = {name: value for name, value in address.items() if name in fields}
-        thing = act.subject_in(address, holder)
+        thing = act.find_subject(address, holder)
         require_known_fields(request, act.form(of=thing) if act.form else None)
         filled = {**act.read(thing, request.POST), **filled}
-        return _perform_act(request, act, thing, filled, then)
+        return _perform_action_and_respond(request, act, thing, filled, then)
 
-    view.__doc__ = act.summary
-    return (pages or _PAGES_BY_ROLE[act.role]).act(back, fields=None)(view)
+    run_action.__doc__ = act.summary
+    return (pages or _PAGE_DECORATORS_BY_ROLE[act.role]).act(back, fields=None)(
+        run_action
+    )
 
 
 def build_form_view(
-    act: Act,
+    act: UserAction,
     template: str,
     part: str = "",
     back: str = "",
@@ -349,7 +391,7 @@ def build_form_view(
     at: str | None = None,
     shows: Callable[[HttpRequest, Any], dict[str, Any]] = lambda request, thing: {},
     pages: PageDecorators | None = None,
-    then: Then | None = None,
+    then: ResponseAfterAction | None = None,
 ) -> View:
     """Return a view with the form of a user action.
 
@@ -357,18 +399,24 @@ def build_form_view(
     the form appear at the field ``at``.
     """
 
-    def view(request: SignedInRequest, holder: Any, **address: Any) -> Answer:
-        thing = act.subject_in(address, holder)
+    def show_or_process_form(
+        request: SignedInRequest, holder: Any, **address: Any
+    ) -> ViewResult:
+        thing = act.find_subject(address, holder)
         assert act.form is not None
-        form = act.form(**sent(request), of=thing)
+        form = act.form(**build_form_arguments(request), of=thing)
         require_known_fields(request, form)
         with add_refusals_to_form(form, at):
             if form.is_valid():
-                return _perform_act(request, act, thing, form.cleaned_data, then)
+                return _perform_action_and_respond(
+                    request, act, thing, form.cleaned_data, then
+                )
         return {"form": form, **shows(request, thing)}
 
-    view.__doc__ = act.summary
-    return (pages or _PAGES_BY_ROLE[act.role]).form(template, part, back)(view)
+    show_or_process_form.__doc__ = act.summary
+    return (pages or _PAGE_DECORATORS_BY_ROLE[act.role]).form(template, part, back)(
+        show_or_process_form
+    )
 
 
 def require_known_fields(
@@ -379,16 +427,16 @@ def require_known_fields(
     Known fields are the fields of ``form``, the fields in ``names``, and the fields
     that every form may contain.
     """
-    fields = list(_field_names(form)) if form is not None else []
+    fields = list(_list_field_names(form)) if form is not None else []
     sent = [
         name
         for name in (*request.POST, *request.FILES)
         if name not in _COMMON_FORM_FIELDS
     ]
-    refuse_unknown(sent, [*fields, *names])
+    reject_unknown_names(sent, [*fields, *names])
 
 
-def _field_names(form: forms.BaseForm) -> Iterator[str]:
+def _list_field_names(form: forms.BaseForm) -> Iterator[str]:
     """Yield the names of the fields that a browser sends for a form.
 
     The names include those of hidden fields with initial values.
@@ -399,7 +447,7 @@ def _field_names(form: forms.BaseForm) -> Iterator[str]:
             yield form.add_initial_prefix(name)
 
 
-def show_rehearsal(
+def show_predicted_effects(
     request: HttpRequest,
     rehearsal: Rehearsal,
     season: Season,
@@ -418,21 +466,23 @@ def show_rehearsal(
     )
 
 
-def confirmation_in_request(request: HttpRequest) -> ActionConfirmation:
+def read_action_confirmation(request: HttpRequest) -> ActionConfirmation:
     task, reason = (request.POST.get(name, "").strip() for name in CONFIRMATION_FIELDS)
     return ActionConfirmation(
-        request.POST.get(REHEARSED_FIELD, ""), ConfirmedDisclosure(task, reason)
+        request.POST.get(DRY_RUN_FIELD, ""), ConfirmedDisclosure(task, reason)
     )
 
 
-def _perform_act(
+def _perform_action_and_respond(
     request: SignedInRequest,
-    act: Act,
+    act: UserAction,
     thing: Any,
     filled: Mapping[str, Any],
-    then: Then | None,
-) -> Answer:
-    made = perform(act, thing, request.user, filled, confirmation_in_request(request))
+    then: ResponseAfterAction | None,
+) -> ViewResult:
+    made = perform_confirmed_action(
+        act, thing, request.user, filled, read_action_confirmation(request)
+    )
     words = act.told(thing, made, filled)
     if then is None:
         return words
@@ -454,13 +504,15 @@ def add_refusals_to_form(form: forms.BaseForm, field: str | None) -> Iterator[No
         raise
     except InputRefused as refused:
         for problem in refused.problems:
-            form.add_error(field, as_sentence(problem.message))
-    except SettingsRefused as refused:
+            form.add_error(field, format_as_sentence(problem.message))
+    except InvalidSettings as refused:
         for fault in refused.faults:
             key = fault.key.removeprefix("season.")
-            form.add_error(key if key in form.fields else field, describe_fault(fault))
-    except Refused as refused:
-        form.add_error(field, as_sentence(refused))
+            form.add_error(
+                key if key in form.fields else field, format_setting_fault(fault)
+            )
+    except ActionRefused as refused:
+        form.add_error(field, format_as_sentence(refused))
     except ValidationError as faults:
         by_field = (
             faults.message_dict
@@ -470,12 +522,12 @@ def add_refusals_to_form(form: forms.BaseForm, field: str | None) -> Iterator[No
         for name, errors in by_field.items():
             form.add_error(
                 name if name in form.fields else field,
-                [as_sentence(error) for error in errors],
+                [format_as_sentence(error) for error in errors],
             )
 
 
-def describe_fault(fault: Fault) -> str:
-    found = as_sentence(fault.message)
+def format_setting_fault(fault: Fault) -> str:
+    found = format_as_sentence(fault.message)
     if not fault.expected:
         return found
     return _("%(found)s Expected: %(expected)s.") % {
@@ -490,7 +542,7 @@ def redirect_to_job(
     return redirect("background-job", job.pk)
 
 
-def sent(request: HttpRequest) -> dict[str, Any]:
+def build_form_arguments(request: HttpRequest) -> dict[str, Any]:
     return (
         {"data": request.POST, "files": request.FILES}
         if request.method == "POST"
@@ -506,7 +558,7 @@ def paginate_rows(request: HttpRequest, rows: Any, most: int = 50) -> Leaf[Any]:
     return Paginator(rows, most).get_page(request.GET.get("page"))
 
 
-def download_response(
+def build_download_response(
     content: Any, filename: str, *, is_private: bool = False
 ) -> HttpResponseBase:
     """Return a file as a response that browsers download.
@@ -514,7 +566,7 @@ def download_response(
     Browsers do not cache the file if ``is_private`` is True.
     """
     answer = StreamingHttpResponse if isinstance(content, Iterator) else HttpResponse
-    response = answer(content, content_type=content_type_of(filename))
+    response = answer(content, content_type=find_content_type(filename))
     response["Content-Disposition"] = content_disposition_header(
         as_attachment=True, filename=filename
     )

@@ -12,26 +12,37 @@ from typing import Any
 
 from scoring.exchange.bundles.files import BundleFiles
 from tasks.types import InputRefused
-from tasks.types.declared.fields import MAX_LABELS
+from tasks.types.declared.fields import MAX_LABELS_OF_FIELD
 from tasks.types.files import InputFile
-from tasks.types.forms.shapes import BETWEEN, label_text
-from tasks.types.jsonlines import as_lines
+from tasks.types.forms.shapes import ID_FIELDS_SEPARATOR, convert_label_to_text
+from tasks.types.jsonlines import format_as_json_lines
 
 TABLE_SUFFIXES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson")
-#: Files whose names match _NON_ANSWER_NAMES, such as programs and images, contain no answers.
-_NON_ANSWER_NAMES = re.compile(
+#: Files whose names match _NON_ANSWER_FILE_NAME_PATTERN, such as programs and images, contain no answers.
+_NON_ANSWER_FILE_NAME_PATTERN = re.compile(
     r"\.(?:py|pyc|md|html?|ya?ml|png|jpe?g|gif|pdf|ipynb|npy|npz|pkl|zip|gz|exe|jar|sh|"
     r"info|name|log|docx?)$|(?:^|/)(?:readme|metadata|licen[sc]e)[^/]*$",
     re.IGNORECASE,
 )
-_SAMPLE_NAMES = re.compile(
+_SAMPLE_FILE_NAME_PATTERN = re.compile(
     r"predict|submission|answer|result|output|sample", re.IGNORECASE
 )
-MAX_ROWS, MAX_BYTES, MAX_WIDTH = 2_000_000, 1 << 28, 100
-ID, LABEL, SCORE, TEXT, ROW, INPUT = "id", "label", "score", "text", "row", "input"
+MAX_ANSWER_ROWS, MAX_ANSWER_FILE_BYTES, MAX_VALUES_PER_ROW = 2_000_000, 1 << 28, 100
+ID_FIELD, LABEL_FIELD, SCORE_FIELD, TEXT_FIELD, ROW_FIELD, INPUT_FIELD = (
+    "id",
+    "label",
+    "score",
+    "text",
+    "row",
+    "input",
+)
 #: ANSWER_FIELDS_BY_FORM maps each task form to the field name of the answer in imported files.
-ANSWER_FIELDS_BY_FORM = {"labels": LABEL, "numbers": SCORE, "text": TEXT}
-Row = dict[str, Any]
+ANSWER_FIELDS_BY_FORM = {
+    "labels": LABEL_FIELD,
+    "numbers": SCORE_FIELD,
+    "text": TEXT_FIELD,
+}
+JsonRecord = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -65,24 +76,24 @@ class AnswerTable:
     file: InputFile
 
 
-Answers = AnswerLines | AnswerTable
+AnswerLinesOrTable = AnswerLines | AnswerTable
 
 
 def is_answer_file(file: InputFile) -> bool:
-    return not _NON_ANSWER_NAMES.search(file.name)
+    return not _NON_ANSWER_FILE_NAME_PATTERN.search(file.name)
 
 
-def read_answers(file: InputFile) -> Answers | None:
+def read_answers(file: InputFile) -> AnswerLinesOrTable | None:
     """Return the answers in a file of a bundle, or None if the file contains no
     answers.
     """
-    lines = read_lines(file)
+    lines = read_answer_lines(file)
     if lines is not None:
         return lines
     return AnswerTable(file) if file.suffix in TABLE_SUFFIXES else None
 
 
-def read_lines(file: InputFile) -> AnswerLines | None:
+def read_answer_lines(file: InputFile) -> AnswerLines | None:
     """Return the values of a file with one value or one vector per line, or None for
     another file, such as a table with a header.
     """
@@ -102,7 +113,11 @@ def read_lines(file: InputFile) -> AnswerLines | None:
         if is_counted and _is_line_numbering([own[0] for own in cells]):
             values = tuple(own[1:] for own in cells)
             return AnswerLines(file, values, tuple(own[0] for own in cells))
-        return AnswerLines(file, tuple(cells)) if max(widths) <= MAX_WIDTH else None
+        return (
+            AnswerLines(file, tuple(cells))
+            if max(widths) <= MAX_VALUES_PER_ROW
+            else None
+        )
     # Another function parses CSV and TSV files, which are tables with a header.
     if file.suffix in (".csv", ".tsv"):
         return None
@@ -114,7 +129,11 @@ def _read_limited_rows(file: InputFile) -> list[str]:
     size = 0
     for line in file.lines():
         size += len(line)
-        if len(rows) >= MAX_ROWS or size > MAX_BYTES or b"\0" in line:
+        if (
+            len(rows) >= MAX_ANSWER_ROWS
+            or size > MAX_ANSWER_FILE_BYTES
+            or b"\0" in line
+        ):
             return []
         rows.append(line.decode("utf-8-sig").strip())
     while rows and not rows[-1]:
@@ -143,21 +162,21 @@ def guess_task_form(answers: AnswerLines) -> str:
     values = {own[0] for own in answers.values}
     numbers = [parse_number(value) for value in values]
     is_whole = all(number is not None and number.is_integer() for number in numbers)
-    few = len(values) <= min(MAX_LABELS, max(2, len(answers.values) // 2))
+    few = len(values) <= min(MAX_LABELS_OF_FIELD, max(2, len(answers.values) // 2))
     has_numbers = all(number is not None for number in numbers)
     if answers.width == 1 and few and (is_whole or not has_numbers):
         return "labels"
     return "numbers" if has_numbers else "text"
 
 
-def is_one_hot(answers: AnswerLines) -> bool:
+def is_one_hot_encoded(answers: AnswerLines) -> bool:
     return answers.width > 1 and all(
         sorted(map(float, own))[-2:] == [0, 1] and sum(map(float, own)) == 1
         for own in answers.values
     )
 
 
-def answers_as_records(answers: AnswerLines, form: str) -> list[Row] | None:
+def answers_as_records(answers: AnswerLines, form: str) -> list[JsonRecord] | None:
     """Return the lines of an answer file as JSON records of a gold file or run file, or
     None if the task form does not allow such answers.
     """
@@ -165,34 +184,38 @@ def answers_as_records(answers: AnswerLines, form: str) -> list[Row] | None:
     if field_name is None or (form == "text" and answers.width > 1):
         return None
     if form == "numbers":
-        return list(_numeric_records(answers))
+        return list(_iterate_numeric_records(answers))
     if form == "labels" and answers.width > 1:
-        if not is_one_hot(answers):
+        if not is_one_hot_encoded(answers):
             return None
         labels = [str(list(map(float, own)).index(1) + 1) for own in answers.values]
     elif form == "labels":
-        labels = [_label_or_number(own[0]) for own in answers.values]
+        labels = [_convert_label_to_number(own[0]) for own in answers.values]
     else:
         labels = [own[0] for own in answers.values]
     return [
-        {ID: name, field_name: label}
+        {ID_FIELD: name, field_name: label}
         for name, label in zip(answers.names, labels, strict=True)
     ]
 
 
-def _label_or_number(text: str) -> str:
+def _convert_label_to_number(text: str) -> str:
     number = parse_number(text)
-    return text if number is None else label_text(number)
+    return text if number is None else convert_label_to_text(number)
 
 
-def _numeric_records(answers: AnswerLines) -> Iterator[Row]:
+def _iterate_numeric_records(answers: AnswerLines) -> Iterator[JsonRecord]:
     for name, own in zip(answers.names, answers.values, strict=True):
         for place, cell in enumerate(own, start=1):
             number = parse_number(cell)
             if answers.width == 1:
-                yield {ID: name, SCORE: number}
+                yield {ID_FIELD: name, SCORE_FIELD: number}
             else:
-                yield {ID: f"{name}{BETWEEN}{place}", ROW: name, SCORE: number}
+                yield {
+                    ID_FIELD: f"{name}{ID_FIELDS_SEPARATOR}{place}",
+                    ROW_FIELD: name,
+                    SCORE_FIELD: number,
+                }
 
 
 def answers_as_run_file(answers: AnswerLines, form: str) -> bytes | None:
@@ -203,12 +226,14 @@ def answers_as_run_file(answers: AnswerLines, form: str) -> bytes | None:
     if rows is None:
         return None
     field_name = ANSWER_FIELDS_BY_FORM[form]
-    return as_lines({ID: row[ID], field_name: row[field_name]} for row in rows)
+    return format_as_json_lines(
+        {ID_FIELD: row[ID_FIELD], field_name: row[field_name]} for row in rows
+    )
 
 
 def find_answer_files(
     files: Iterable[InputFile], words: frozenset[str]
-) -> list[Answers]:
+) -> list[AnswerLinesOrTable]:
     """Return the answers of each file of a competition bundle that contains answers.
 
     If several files have answers, the function prefers files whose names occur in
@@ -225,7 +250,7 @@ def find_answer_files(
     return [answers for _, answers in found]
 
 
-def common_prefix(first: str, second: str) -> int:
+def count_common_prefix_characters(first: str, second: str) -> int:
     """Return the number of characters in the common prefix of two file names."""
     count = 0
     for one, other in zip(first, second, strict=False):
@@ -235,18 +260,20 @@ def common_prefix(first: str, second: str) -> int:
     return count
 
 
-def find_best_named_file(
+def find_file_named_most_like_gold(
     found: Sequence[AnswerLines], gold: AnswerLines
 ) -> AnswerLines | None:
     """Return the file whose name shares the longest prefix with the name of the gold
     file, or None if two files share equally long prefixes.
     """
     ordered = sorted(
-        found, key=lambda own: -common_prefix(own.file.base, gold.file.base)
+        found,
+        key=lambda own: -count_common_prefix_characters(own.file.base, gold.file.base),
     )
     if len(ordered) > 1:
         first, second = (
-            common_prefix(own.file.base, gold.file.base) for own in ordered[:2]
+            count_common_prefix_characters(own.file.base, gold.file.base)
+            for own in ordered[:2]
         )
         if first == second:
             return None
@@ -261,16 +288,19 @@ def find_input_file(
     """
     found = []
     for file in public:
-        if not is_answer_file(file) or _SAMPLE_NAMES.search(file.name):
+        if not is_answer_file(file) or _SAMPLE_FILE_NAME_PATTERN.search(file.name):
             continue
-        lines = read_raw_lines(file)
-        is_other = lines is not None and lines.values != with_unsplit_lines(gold).values
+        lines = read_unsplit_lines(file)
+        is_other = (
+            lines is not None
+            and lines.values != replace_values_by_unsplit_lines(gold).values
+        )
         if lines is not None and is_other and len(lines.values) == len(gold.values):
             found.append(lines)
-    return find_best_named_file(found, gold)
+    return find_file_named_most_like_gold(found, gold)
 
 
-def read_raw_lines(file: InputFile) -> AnswerLines | None:
+def read_unsplit_lines(file: InputFile) -> AnswerLines | None:
     """Return the lines of a file of a bundle without splitting a line into values."""
     try:
         rows = _read_limited_rows(file)
@@ -279,8 +309,8 @@ def read_raw_lines(file: InputFile) -> AnswerLines | None:
     return AnswerLines(file, tuple((row,) for row in rows)) if rows else None
 
 
-def with_unsplit_lines(answers: AnswerLines) -> AnswerLines:
-    return read_raw_lines(answers.file) or answers
+def replace_values_by_unsplit_lines(answers: AnswerLines) -> AnswerLines:
+    return read_unsplit_lines(answers.file) or answers
 
 
 def find_sample_answers(
@@ -295,16 +325,16 @@ def find_sample_answers(
     for file in files:
         if not is_answer_file(file):
             continue
-        if not is_sample and not _SAMPLE_NAMES.search(file.name):
+        if not is_sample and not _SAMPLE_FILE_NAME_PATTERN.search(file.name):
             continue
-        lines = read_lines(file)
+        lines = read_answer_lines(file)
         if lines is not None and lines.fits(gold):
             found.append(lines)
     if len(found) > 1:
         stem = PurePosixPath(gold.file.base).stem
         same = [own for own in found if own.file.base.startswith(stem)]
         found = same or found
-    return find_best_named_file(found, gold) or (found[0] if found else None)
+    return find_file_named_most_like_gold(found, gold) or (found[0] if found else None)
 
 
 def find_sample_submissions(
@@ -317,14 +347,14 @@ def find_sample_submissions(
     """
     given = [(f"starting kit: {file.name}", file) for file in kit]
     for name, file in (*bundle.by_name.items(), *given):
-        if not _SAMPLE_NAMES.search(name) or file.name == gold.file.name:
+        if not _SAMPLE_FILE_NAME_PATTERN.search(name) or file.name == gold.file.name:
             continue
         try:
-            inner = bundle.unpacked(file)
+            inner = bundle.unpack_archive_or_return_file(file)
         except InputRefused:
             continue
         named = [(f"{name}/{own.name}" if own is not file else name) for own in inner]
         for shown, own in zip(named, inner, strict=True):
-            lines = read_lines(own) if is_answer_file(own) else None
+            lines = read_answer_lines(own) if is_answer_file(own) else None
             if lines is not None and lines.fits(gold):
                 yield shown, lines

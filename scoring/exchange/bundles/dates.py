@@ -16,19 +16,19 @@ _TIME_PATTERN = re.compile(
     r"(am|pm)?\s*(Z|UTC|GMT|[+-]\d{2}:?(?:\d{2})?)?",
     re.IGNORECASE,
 )
-MONTHS, HALF_A_DAY = 12, 12
+MONTHS_PER_YEAR, HOURS_PER_HALF_DAY = 12, 12
 
 
 class InvalidBundleDate(ValueError):
     """An error about a text that is not a date, whose message contains the text."""
 
 
-def read_date(value: object) -> dt.datetime:
+def parse_bundle_date(value: object) -> dt.datetime:
     """Parse a date in the description of a competition bundle. Dates without a time
     zone are in UTC. Raises InvalidBundleDate.
     """
     if isinstance(value, dt.datetime):
-        return _in_utc(value)
+        return _convert_to_utc(value)
     if isinstance(value, dt.date):
         return dt.datetime(value.year, value.month, value.day, tzinfo=dt.UTC)
     text = str(value).strip()
@@ -36,7 +36,7 @@ def read_date(value: object) -> dt.datetime:
         year, month, day = (int(match[group]) for group in (1, 2, 3))
     elif match := _MONTH_FIRST_DATE_PATTERN.fullmatch(text):
         month, day, year = (int(match[group]) for group in (1, 2, 3))
-        if month > MONTHS >= day:
+        if month > MONTHS_PER_YEAR >= day:
             message = f"“{text[:40]}” has no month {month}; dates have the month first"
             raise InvalidBundleDate(message)
     else:
@@ -54,10 +54,10 @@ def _add_time_of_day(date: dt.datetime, text: str) -> dt.datetime:
         raise ValueError(f"“{text[:20]}” is no time")
     hour = int(match[1])
     if half := (match[4] or "").lower():
-        hour = hour % HALF_A_DAY + (HALF_A_DAY if half == "pm" else 0)
+        hour = hour % HOURS_PER_HALF_DAY + (HOURS_PER_HALF_DAY if half == "pm" else 0)
     time = dt.time(hour, int(match[2] or 0), int(match[3] or 0))
     zone = _parse_utc_offset(match[5] or "")
-    return _in_utc(dt.datetime.combine(date, time, tzinfo=zone))
+    return _convert_to_utc(dt.datetime.combine(date, time, tzinfo=zone))
 
 
 def _parse_utc_offset(text: str) -> dt.tzinfo:
@@ -68,7 +68,7 @@ def _parse_utc_offset(text: str) -> dt.tzinfo:
     return dt.timezone(dt.timedelta(minutes=-minutes if "-" in text else minutes))
 
 
-def _in_utc(value: dt.datetime) -> dt.datetime:
+def _convert_to_utc(value: dt.datetime) -> dt.datetime:
     if value.tzinfo is None:
         return value.replace(tzinfo=dt.UTC)
     try:

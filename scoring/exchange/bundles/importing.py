@@ -16,30 +16,30 @@ from typing import IO, Any
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.core.confinement import (
     UploadUnreadable,
-    limits_for_organisers,
+    build_organiser_upload_limits,
     read_upload,
 )
 from citeboard.teams.models import User
-from scoring.exchange.bundles.drafting import CHOICE_SEPARATOR, DRAFTING_PROGRAM
+from scoring.exchange.bundles.drafting import DRAFTING_PROGRAM, GOLD_CHOICE_SEPARATOR
 from scoring.exchange.bundles.report import (
-    DECIDE,
-    MAX_LINES,
+    MAX_REPORT_LINES,
+    VERDICT_NEEDS_DECISION,
     VERDICTS_BY_SEVERITY,
     ReportLine,
 )
-from tasks.gold.packing import write_archive
+from tasks.gold.packing import write_zip_archive
 from tasks.models import Season
 from tasks.seasons.file.entries import SEASON_FILE_NAME
-from tasks.seasons.file.load import LoadResult
-from tasks.seasons.file.sent import Load, open_season_zip
+from tasks.seasons.file.load import SeasonLoadResult
+from tasks.seasons.file.sent import LoadSeasonFunction, open_season_zip
 from tasks.seasons.file.tables import format_season_file
 from tasks.types import InputRefused, Problem
 
-#: The history entry with the action IMPORT_ACTION contains the report on the import.
-IMPORT_ACTION = "bundle-imported"
+#: The history entry with the action BUNDLE_IMPORT_ACTION contains the report on the import.
+BUNDLE_IMPORT_ACTION = "bundle-imported"
 #: A bundle may set the season settings in IMPORTED_SEASON_KEYS, but not people or visibility.
 IMPORTED_SEASON_KEYS = ("title", "summary", "registration", "time_zone", "terms")
 PLANNED_PHASES_KEY = "planned_phases"
@@ -47,7 +47,7 @@ PART_NAME_PATTERN = re.compile(r"part-\d{1,6}")
 
 
 @dataclass(frozen=True)
-class GoldChoice:
+class GoldFileChoice:
     """A key of a bundle's description for which an organiser must choose one of several
     possible gold files.
 
@@ -72,7 +72,7 @@ class SeasonDraft:
     report: Sequence[ReportLine]
     values: Mapping[str, Any] | None
     season_zip: Path | None
-    choices: Sequence[GoldChoice] = ()
+    choices: Sequence[GoldFileChoice] = ()
 
     @property
     def reason(self) -> ReportLine:
@@ -96,37 +96,43 @@ def draft_season_from_bundle(
     Each item of ``gold`` has the form `PLACE=FILE` and chooses the gold file for the
     key path PLACE of the bundle's description.
     """
-    given = {"filename": filename, "gold": _checked_choices(gold)}
+    given = {"filename": filename, "gold": _validate_gold_choices(gold)}
     with tempfile.TemporaryDirectory(prefix="citeboard-bundle-") as scratch:
         try:
             with read_upload(
-                DRAFTING_PROGRAM, path, given, owner=by, limits=limits_for_organisers()
+                DRAFTING_PROGRAM,
+                path,
+                given,
+                owner=by,
+                limits=build_organiser_upload_limits(),
             ) as done:
                 told = done.result
                 report = sort_report_lines(told["report"])
                 if told["values"] is None:
                     yield SeasonDraft(report, None, None)
                     return
-                values = _season_file_values(told["values"], slug, title)
+                values = _build_season_file_values(told["values"], slug, title)
                 files: dict[str, Callable[[], IO[bytes]]] = {
                     name: partial(BytesIO, text.encode())
                     for name, text in told["files"].items()
                 } | {
-                    name: _file_opener(done.file(part))
+                    name: _make_file_opener(done.file(part))
                     for name, part in told["parts"].items()
                     if PART_NAME_PATTERN.fullmatch(part)
                 }
                 toml = partial(BytesIO, format_season_file(values).encode())
                 season_zip = Path(scratch) / "season.zip"
-                write_archive(season_zip, [(SEASON_FILE_NAME, toml), *files.items()])
+                write_zip_archive(
+                    season_zip, [(SEASON_FILE_NAME, toml), *files.items()]
+                )
         except UploadUnreadable as unreadable:
             problem = Problem(file=filename, message=str(unreadable))
             raise InputRefused([problem]) from unreadable
-        choices = [GoldChoice(**one) for one in told["choices"]]
+        choices = [GoldFileChoice(**one) for one in told["choices"]]
         yield SeasonDraft(report, values, season_zip, choices)
 
 
-def _checked_choices(items: Sequence[str]) -> list[str]:
+def _validate_gold_choices(items: Sequence[str]) -> list[str]:
     """Return the organiser's choices of gold files as stripped texts. Raises
     InputRefused for a choice without the form `PLACE=FILE`.
 
@@ -134,7 +140,7 @@ def _checked_choices(items: Sequence[str]) -> list[str]:
     the bundle's description splits a choice into both.
     """
     for item in items:
-        place, _sign, file = item.partition(CHOICE_SEPARATOR)
+        place, _sign, file = item.partition(GOLD_CHOICE_SEPARATOR)
         if not (place.strip() and file.strip()):
             problem = Problem(
                 message=f"“{item[:100]}” chooses no gold",
@@ -144,7 +150,7 @@ def _checked_choices(items: Sequence[str]) -> list[str]:
     return list(items)
 
 
-def _file_opener(path: Path) -> Callable[[], IO[bytes]]:
+def _make_file_opener(path: Path) -> Callable[[], IO[bytes]]:
     return lambda: path.open("rb")
 
 
@@ -152,13 +158,13 @@ def sort_report_lines(lines: Sequence[Mapping[str, Any]]) -> list[ReportLine]:
     """Return the lines of the report on an imported bundle, sorted by verdict."""
     own = [
         ReportLine(str(line["verdict"]), str(line["place"]), str(line["message"]))
-        for line in lines[:MAX_LINES]
+        for line in lines[:MAX_REPORT_LINES]
         if line["verdict"] in VERDICTS_BY_SEVERITY
     ]
     return sorted(own, key=lambda line: VERDICTS_BY_SEVERITY.index(line.verdict))
 
 
-def _season_file_values(
+def _build_season_file_values(
     told: Mapping[str, Any], slug: str, title: str
 ) -> dict[str, Any]:
     own = told["season"]
@@ -184,7 +190,9 @@ def _parse_phase_times(phase: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def open_draft_loader(draft: SeasonDraft, *, by: User | None) -> Iterator[Load]:
+def validate_draft_and_get_loader(
+    draft: SeasonDraft, *, by: User | None
+) -> Iterator[LoadSeasonFunction]:
     """Yield the function that loads the drafted season from its `season.zip`. Raises
     InputRefused.
     """
@@ -195,28 +203,28 @@ def open_draft_loader(draft: SeasonDraft, *, by: User | None) -> Iterator[Load]:
 
 def create_drafted_season(
     draft: SeasonDraft, *, filename: str, by: User | None
-) -> LoadResult:
+) -> SeasonLoadResult:
     """Create the drafted season, and store the report of the import in the history of
     the season. Raises InputRefused.
     """
-    with open_draft_loader(draft, by=by) as load:
+    with validate_draft_and_get_loader(draft, by=by) as load:
         loaded = load()
-    left = sum(line.verdict == DECIDE for line in draft.report)
-    audit.record(
-        IMPORT_ACTION,
+    left = sum(line.verdict == VERDICT_NEEDS_DECISION for line in draft.report)
+    audit.record_action(
+        BUNDLE_IMPORT_ACTION,
         actor=by,
         subject=loaded.season,
         place=loaded.season,
         facts={
             "file": filename[:100],
             "decisions": left,
-            "report": _report_as_tsv(draft),
+            "report": _import_report_as_tsv(draft),
         },
     )
     return loaded
 
 
-def _report_as_tsv(draft: SeasonDraft) -> str:
+def _import_report_as_tsv(draft: SeasonDraft) -> str:
     return "\n".join(
         "\t".join(
             " ".join(cell.split()) for cell in (one.verdict, one.place, one.message)
@@ -225,22 +233,27 @@ def _report_as_tsv(draft: SeasonDraft) -> str:
     )
 
 
-def is_from_bundle(season: Season) -> bool:
-    return history_of_place(season).filter(action=IMPORT_ACTION).exists()
+def is_imported_from_bundle(season: Season) -> bool:
+    return find_history_of_place(season).filter(action=BUNDLE_IMPORT_ACTION).exists()
 
 
-def stored_import_report(season: Season) -> list[ReportLine]:
+def load_stored_import_report(season: Season) -> list[ReportLine]:
     """Return the report on the import of a season from a competition bundle, or an
     empty report if the season was not imported.
     """
-    entry = history_of_place(season).filter(action=IMPORT_ACTION).order_by("pk").first()
+    entry = (
+        find_history_of_place(season)
+        .filter(action=BUNDLE_IMPORT_ACTION)
+        .order_by("pk")
+        .first()
+    )
     if entry is None or not entry.facts:
         return []
     cells = (line.split("\t") for line in str(entry.facts["report"]).splitlines())
     return [ReportLine(*own) for own in cells if len(own) == 3]
 
 
-def report_headings() -> dict[str, str]:
+def list_report_headings_by_verdict() -> dict[str, str]:
     """Return the headings in the report on an import, in the order of the verdicts."""
     words = (
         _("Prevents the import"),
@@ -257,6 +270,6 @@ def group_report_by_heading(
     """Return the lines of the report on an import, grouped by heading."""
     named = [
         (words, [line for line in report if line.verdict == verdict])
-        for verdict, words in report_headings().items()
+        for verdict, words in list_report_headings_by_verdict().items()
     ]
     return [(words, lines) for words, lines in named if lines]

@@ -11,13 +11,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from scoring.exchange.bundles.answers import AnswerLines, read_raw_lines
+from scoring.exchange.bundles.answers import AnswerLines, read_unsplit_lines
 from scoring.exchange.bundles.reading import BundlePhase
 from scoring.exchange.bundles.report import ImportReport
-from tasks.gold.kits import ArchiveUnreadable, KitFileReader, content_digest_of
-from tasks.gold.packing import MAX_KIT, MAX_KIT_FILES
+from tasks.gold.kits import (
+    ArchiveUnreadable,
+    KitFileReader,
+    compute_normalised_content_digest,
+)
+from tasks.gold.packing import MAX_KIT_BYTES, MAX_KIT_FILES
 from tasks.types import InputRefused
-from tasks.types.files import KIT, InputFile
+from tasks.types.files import STARTING_KIT_FOLDER, InputFile
 from tasks.types.guarded.json_reader import read_json
 
 #: Starting kits contain public data in the folder PUBLIC_DATA_FOLDER.
@@ -37,9 +41,14 @@ class SecretReferenceData:
     def add_files(self, files: Iterable[InputFile]) -> None:
         kit_files = KitFileReader(Path())
         for file in files:
-            self.digests.add(content_digest_of(file))
+            self.digests.add(compute_normalised_content_digest(file))
             with suppress(ArchiveUnreadable):
-                self.digests |= set(map(content_digest_of, kit_files.inside(file)))
+                self.digests |= set(
+                    map(
+                        compute_normalised_content_digest,
+                        kit_files.iterate_nested_files(file),
+                    )
+                )
 
     def add_gold(self, gold: AnswerLines) -> None:
         self.columns.add(tuple(" ".join(own) for own in gold.values))
@@ -48,34 +57,34 @@ class SecretReferenceData:
         """Add a column of a table, which contains the gold's answers, to the secret
         columns.
         """
-        if lines := read_raw_lines(table):
-            columns = _named_columns([row for (row,) in lines.values])
+        if lines := read_unsplit_lines(table):
+            columns = _iterate_named_columns([row for (row,) in lines.values])
             self.columns |= {column for own, column in columns if own == name}
 
-    def has(self, file: InputFile) -> bool:
+    def contains_secret_data(self, file: InputFile) -> bool:
         """Return True if the file is part of the reference data or contains the gold as
         a column.
         """
-        if content_digest_of(file) in self.digests:
+        if compute_normalised_content_digest(file) in self.digests:
             return True
-        lines = read_raw_lines(file) if self.columns else None
+        lines = read_unsplit_lines(file) if self.columns else None
         if lines is None:
             return False
         rows = [row for (row,) in lines.values]
         # A quoted value may span several lines of the table.
         if any(len(gold) <= len(rows) for gold in self.columns) and any(
-            column in self.columns for _name, column in _named_columns(rows)
+            column in self.columns for _name, column in _iterate_named_columns(rows)
         ):
             return True
         return any(
             column in self.columns
             for own in (rows, rows[1:])
             if any(len(own) == len(gold) for gold in self.columns)
-            for column in _columns_in(own)
+            for column in _iterate_columns_of_rows(own)
         )
 
 
-def _columns_in(rows: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def _iterate_columns_of_rows(rows: Sequence[str]) -> Iterator[tuple[str, ...]]:
     yield tuple(" ".join(re.split(r"[,;\s]+", row)) for row in rows)
     for parted in _COLUMN_SEPARATORS:
         cells = [[cell.strip(" \"'") for cell in parted.split(row)] for row in rows]
@@ -83,7 +92,9 @@ def _columns_in(rows: Sequence[str]) -> Iterator[tuple[str, ...]]:
             yield from zip(*cells, strict=True)
 
 
-def _named_columns(rows: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _iterate_named_columns(
+    rows: Sequence[str],
+) -> Iterator[tuple[str, tuple[str, ...]]]:
     if rows[0].startswith("{"):
         try:
             records = [read_json(row) for row in rows]
@@ -103,7 +114,7 @@ def _named_columns(rows: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]
                 yield name.strip(), tuple(value.strip() for value in values)
 
 
-def choose_kit_files(
+def choose_starting_kit_files(
     phases: Sequence[BundlePhase],
     done: Collection[str],
     secrets: SecretReferenceData,
@@ -120,41 +131,47 @@ def choose_kit_files(
     first, *later = sorted(phases, key=lambda phase: phase.opens)
     found: dict[str, InputFile] = {}
     size, kit_files = 0, KitFileReader(Path())
-    own = [] if first.place in done else list(_public_files_of_phase(first))
+    own = [] if first.place in done else list(_iterate_public_files_of_phase(first))
     for given in own:
         file = given.file
-        reason = _reason_to_withhold(kit_files, file, secrets)
-        size += 0 if reason else sum(map(len, file.chunks()))
-        if not reason and (size > MAX_KIT or len(found) >= MAX_KIT_FILES):
+        reason = _find_reason_to_withhold(kit_files, file, secrets)
+        size += 0 if reason else sum(map(len, file.iterate_raw_chunks()))
+        if not reason and (size > MAX_KIT_BYTES or len(found) >= MAX_KIT_FILES):
             reason = (
-                f"a kit has at most {MAX_KIT >> 20} MB and {MAX_KIT_FILES:,} files; give"
+                f"a kit has at most {MAX_KIT_BYTES >> 20} MB and {MAX_KIT_FILES:,} files; give"
                 " it out at an address of your own"
             )
         if reason:
-            report.decide(given.place, f"{file.name} is not given out: {reason}")
+            report.add_needed_decision(
+                given.place, f"{file.name} is not given out: {reason}"
+            )
         else:
-            found[given.name] = replace(file, name=f"{KIT}/{given.name}")
+            found[given.name] = replace(
+                file, name=f"{STARTING_KIT_FOLDER}/{given.name}"
+            )
     if found:
         message = (
             f"{len(found)} files are given out with the inputs of “{first.title}”, in"
-            f" the folder `{KIT}`"
+            f" the folder `{STARTING_KIT_FOLDER}`"
         )
-        report.understood(first.place, message)
-        report.decide(first.place, "look whether a file to give out has answers in it")
-    known = {content_digest_of(file) for file in found.values()}
+        report.add_understood_value(first.place, message)
+        report.add_needed_decision(
+            first.place, "look whether a file to give out has answers in it"
+        )
+    known = {compute_normalised_content_digest(file) for file in found.values()}
     for phase in (phase for phase in later if phase.place not in done):
-        for given in _public_files_of_phase(phase):
-            if content_digest_of(given.file) not in known:
+        for given in _iterate_public_files_of_phase(phase):
+            if compute_normalised_content_digest(given.file) not in known:
                 message = (
                     f"{given.file.name} is not given out: the phase opens after"
                     f" “{first.title}”, which has the same gold"
                 )
-                report.decide(given.place, message)
+                report.add_needed_decision(given.place, message)
     return list(found.values())
 
 
 @dataclass(frozen=True)
-class _GivenFile:
+class _PublicFileOfPhase:
     """A public file of a phase, with its key path in the bundle's description and its
     path in the participants' kit.
     """
@@ -164,19 +181,21 @@ class _GivenFile:
     file: InputFile
 
 
-def _public_files_of_phase(phase: BundlePhase) -> Iterator[_GivenFile]:
+def _iterate_public_files_of_phase(phase: BundlePhase) -> Iterator[_PublicFileOfPhase]:
     for file in phase.kit:
-        yield _GivenFile(f"{phase.place}.starting_kit", file.name, file)
+        yield _PublicFileOfPhase(f"{phase.place}.starting_kit", file.name, file)
     for file in phase.public:
         name = f"{PUBLIC_DATA_FOLDER}/{file.name}"
-        yield _GivenFile(f"{phase.place}.public_data", name, file)
+        yield _PublicFileOfPhase(f"{phase.place}.public_data", name, file)
 
 
-def _reason_to_withhold(
+def _find_reason_to_withhold(
     kit_files: KitFileReader, file: InputFile, secrets: SecretReferenceData
 ) -> str:
     try:
-        has_gold = any(map(secrets.has, kit_files.inside(file)))
+        has_gold = any(
+            map(secrets.contains_secret_data, kit_files.iterate_nested_files(file))
+        )
     except ArchiveUnreadable as reason:
         return f"{reason}; give it out at an address of your own"
     except InputRefused:

@@ -15,18 +15,18 @@ from citeboard.core.confined import UPLOAD_FILE_NAME
 from scoring.exchange.bundles import answers as own_answers
 from scoring.exchange.bundles.answers import AnswerLines, parse_number, read_answers
 from scoring.exchange.bundles.files import (
-    BUNDLE_LIMITS,
+    BUNDLE_ARCHIVE_LIMITS,
     INNER_ARCHIVE_LIMITS,
-    common_folder,
+    find_common_folder,
     read_text_file,
 )
 from tasks.types import InputRefused, Problem
-from tasks.types.files import InputFile, open_input
-from tasks.types.problems import as_values
+from tasks.types.files import InputFile, open_input_files
+from tasks.types.problems import convert_problems_to_dicts
 
 READING_PROGRAM = "scoring.exchange.bundles.old_runs:read"
-SCORE_LIST_FILE = "scores.csv"
-MAX_RUNS, MAX_COLUMNS, MAX_NAME = 2_000, 20, 80
+SCORE_LIST_FILE_NAME = "scores.csv"
+MAX_OLD_RUNS, MAX_SCORE_COLUMNS, MAX_TEAM_OR_RUN_NAME_LENGTH = 2_000, 20, 80
 #: In score lists, a column named in TEAM_COLUMN_NAMES or RUN_COLUMN_NAMES identifies the team or run.
 TEAM_COLUMN_NAMES = (
     "team",
@@ -66,7 +66,7 @@ class OldRun:
 
 
 @dataclass(frozen=True)
-class _ListedScore:
+class _ScoreListEntry:
     team: str
     run: str
     values: dict[str, float]
@@ -77,22 +77,26 @@ def read(given: Mapping[str, Any]) -> dict[str, Any]:
     `form` and `instances` of ``given`` describe the gold that scores these runs.
     """
     try:
-        files = open_input(
-            Path(UPLOAD_FILE_NAME), shown=given["filename"], limits=BUNDLE_LIMITS
+        files = open_input_files(
+            Path(UPLOAD_FILE_NAME),
+            shown=given["filename"],
+            limits=BUNDLE_ARCHIVE_LIMITS,
         )
-        files = _files_below_score_list(files)
+        files = _list_files_below_score_list(files)
         scores = _read_score_list(files)
         runs = []
         for team, name, own in _group_files_by_submission(files):
-            run = OldRun(team[:MAX_NAME], name[:MAX_NAME])
+            run = OldRun(
+                team[:MAX_TEAM_OR_RUN_NAME_LENGTH], name[:MAX_TEAM_OR_RUN_NAME_LENGTH]
+            )
             runs.append(run)
             _write_run_parts(run, own, given, len(runs))
-        unmatched = _match_scores_to_runs(runs, scores)
+        unmatched = _assign_scores_to_runs(runs, scores)
     except InputRefused as refused:
-        return {"runs": [], "problems": as_values(refused.problems)}
+        return {"runs": [], "problems": convert_problems_to_dicts(refused.problems)}
     problems = [
         Problem(
-            file=SCORE_LIST_FILE,
+            file=SCORE_LIST_FILE_NAME,
             message=f"team “{score.team}”, run “{score.run or '–'}” has no file",
             fatal=False,
         )
@@ -104,29 +108,32 @@ def read(given: Mapping[str, Any]) -> dict[str, Any]:
             file=given["filename"], message="there are no runs", expected=expected
         )
         problems = [nothing]
-    return {"runs": [asdict(run) for run in runs], "problems": as_values(problems)}
+    return {
+        "runs": [asdict(run) for run in runs],
+        "problems": convert_problems_to_dicts(problems),
+    }
 
 
-def _files_below_score_list(files: Sequence[InputFile]) -> list[InputFile]:
-    lists = [file.name for file in files if file.base.lower() == SCORE_LIST_FILE]
+def _list_files_below_score_list(files: Sequence[InputFile]) -> list[InputFile]:
+    lists = [file.name for file in files if file.base.lower() == SCORE_LIST_FILE_NAME]
     if lists:
         shortest = min(lists, key=lambda name: len(PurePosixPath(name).parts))
-        base = shortest[: -len(SCORE_LIST_FILE)]
+        base = shortest[: -len(SCORE_LIST_FILE_NAME)]
     else:
-        base = common_folder([file.name for file in files])
+        base = find_common_folder([file.name for file in files])
         rest = [file.name.removeprefix(base) for file in files]
         # A folder that contains only files is the folder of a single team.
         base = (
             base if any("/" in name or name.endswith(".zip") for name in rest) else ""
         )
     return [
-        _renamed(file, file.name.removeprefix(base))
+        _copy_with_name(file, file.name.removeprefix(base))
         for file in files
         if file.name.startswith(base)
     ]
 
 
-def _renamed(file: InputFile, name: str) -> InputFile:
+def _copy_with_name(file: InputFile, name: str) -> InputFile:
     return InputFile(name, file.shown, file.open)
 
 
@@ -136,15 +143,15 @@ def _group_files_by_submission(
     groups: dict[tuple[str, str], list[InputFile]] = {}
     for file in files:
         parts = PurePosixPath(file.name).parts
-        if file.base.lower() == SCORE_LIST_FILE and len(parts) == 1:
+        if file.base.lower() == SCORE_LIST_FILE_NAME and len(parts) == 1:
             continue
         team = parts[0] if len(parts) > 1 else PurePosixPath(parts[0]).stem
         name = team
         if len(parts) > 2 or (len(parts) == 2 and file.suffix == ".zip"):
             name = PurePosixPath(parts[1]).stem if file.suffix == ".zip" else parts[1]
         groups.setdefault((team, name), []).append(file)
-    if len(groups) > MAX_RUNS:
-        message, expected = f"{len(groups):,} runs", f"at most {MAX_RUNS:,}"
+    if len(groups) > MAX_OLD_RUNS:
+        message, expected = f"{len(groups):,} runs", f"at most {MAX_OLD_RUNS:,}"
         raise InputRefused([Problem(message=message, expected=expected)])
     for number, ((team, name), own) in enumerate(groups.items()):
         yield team, name, _unpack_run_files(own, number)
@@ -158,8 +165,8 @@ def _unpack_run_files(files: Sequence[InputFile], number: int) -> list[InputFile
             continue
         copy = Path(f"inner-{number}-{place}.zip")
         with copy.open("wb") as target:
-            target.writelines(file.chunks())
-        found += open_input(copy, shown=file.shown, limits=INNER_ARCHIVE_LIMITS)
+            target.writelines(file.iterate_raw_chunks())
+        found += open_input_files(copy, shown=file.shown, limits=INNER_ARCHIVE_LIMITS)
     return found
 
 
@@ -184,7 +191,7 @@ def _write_run_parts(
     elif len(tables) == 1:
         run.suffix = tables[0].suffix
         with Path(run.part).open("wb") as copy:
-            copy.writelines(tables[0].chunks())
+            copy.writelines(tables[0].iterate_raw_chunks())
     else:
         names = ", ".join(file.base for file in files[:5])
         run.part = ""
@@ -193,8 +200,10 @@ def _write_run_parts(
         )
 
 
-def _read_score_list(files: Sequence[InputFile]) -> list[_ListedScore]:
-    own = next((file for file in files if file.name.lower() == SCORE_LIST_FILE), None)
+def _read_score_list(files: Sequence[InputFile]) -> list[_ScoreListEntry]:
+    own = next(
+        (file for file in files if file.name.lower() == SCORE_LIST_FILE_NAME), None
+    )
     text = read_text_file(own) if own else ""
     if own is None or not text:
         return []
@@ -203,16 +212,16 @@ def _read_score_list(files: Sequence[InputFile]) -> list[_ListedScore]:
         rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
     except csv.Error as fault:
         raise InputRefused(
-            [Problem(file=SCORE_LIST_FILE, message=str(fault))]
+            [Problem(file=SCORE_LIST_FILE_NAME, message=str(fault))]
         ) from fault
-    heads = [_normalize_name(cell) for cell in rows[0]]
+    heads = [_normalise_name_for_matching(cell) for cell in rows[0]]
     team = next(
         (place for place, head in enumerate(heads) if head in TEAM_COLUMN_NAMES), None
     )
     if team is None:
         message, expected = "no column names the team", "a column “team”"
         problem = Problem(
-            file=SCORE_LIST_FILE, line=1, message=message, expected=expected
+            file=SCORE_LIST_FILE_NAME, line=1, message=message, expected=expected
         )
         raise InputRefused([problem])
     run = next(
@@ -234,19 +243,19 @@ def _read_score_list(files: Sequence[InputFile]) -> list[_ListedScore]:
             and rows[0][place].strip()
             and (number := parse_number(cell.strip())) is not None
         }
-        own_values = dict(list(values.items())[:MAX_COLUMNS])
+        own_values = dict(list(values.items())[:MAX_SCORE_COLUMNS])
         name = row[run].strip() if run is not None else ""
-        found.append(_ListedScore(row[team].strip(), name, own_values))
+        found.append(_ScoreListEntry(row[team].strip(), name, own_values))
     return found
 
 
-def _normalize_name(text: str) -> str:
+def _normalise_name_for_matching(text: str) -> str:
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
-def _match_scores_to_runs(
-    runs: Sequence[OldRun], scores: Sequence[_ListedScore]
-) -> list[_ListedScore]:
+def _assign_scores_to_runs(
+    runs: Sequence[OldRun], scores: Sequence[_ScoreListEntry]
+) -> list[_ScoreListEntry]:
     """Assign the scores in score lists to runs by team name and run name, and return
     the scores that match no run.
 
@@ -254,15 +263,17 @@ def _match_scores_to_runs(
     """
     by_team: dict[str, list[OldRun]] = {}
     for run in runs:
-        by_team.setdefault(_normalize_name(run.team), []).append(run)
+        by_team.setdefault(_normalise_name_for_matching(run.team), []).append(run)
     rest = []
     for score in scores:
-        own = by_team.get(_normalize_name(score.team), [])
+        own = by_team.get(_normalise_name_for_matching(score.team), [])
         names = (
-            _normalize_name(score.run),
-            _normalize_name(PurePosixPath(score.run).stem),
+            _normalise_name_for_matching(score.run),
+            _normalise_name_for_matching(PurePosixPath(score.run).stem),
         )
-        fitting = [run for run in own if _normalize_name(run.system) in names]
+        fitting = [
+            run for run in own if _normalise_name_for_matching(run.system) in names
+        ]
         fitting = fitting or (own if len(own) == 1 else [])
         if len(fitting) == 1 and not fitting[0].scores:
             fitting[0].scores = score.values

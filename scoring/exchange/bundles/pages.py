@@ -5,11 +5,11 @@ images and forms. This module does not import Django.
 import re
 from html.parser import HTMLParser
 
-#: Elements in _REMOVED_ELEMENTS are removed, and elements in _BLOCK_ELEMENTS start a paragraph.
-_REMOVED_ELEMENTS = frozenset(
+#: Elements in _REMOVED_HTML_ELEMENTS are removed, and elements in _BLOCK_HTML_ELEMENTS start a paragraph.
+_REMOVED_HTML_ELEMENTS = frozenset(
     {"script", "style", "head", "template", "noscript", "svg", "form"}
 )
-_BLOCK_ELEMENTS = frozenset(
+_BLOCK_HTML_ELEMENTS = frozenset(
     {"p", "div", "section", "article", "ul", "ol", "table", "blockquote", "pre", "dl"}
 )
 _HEADING_PREFIXES = {f"h{level}": "#" * level for level in range(1, 7)}
@@ -42,10 +42,10 @@ class _MarkdownWriter(HTMLParser):
             return
         if tag in _HEADING_PREFIXES:
             self.parts.append(f"\n\n{_HEADING_PREFIXES[tag]} ")
-        elif tag in _BLOCK_ELEMENTS:
-            self._begin_block(tag)
+        elif tag in _BLOCK_HTML_ELEMENTS:
+            self._begin_block_element(tag)
         elif tag == "li":
-            self.parts.append(f"\n{self._list_item_prefix()} ")
+            self.parts.append(f"\n{self._build_list_item_prefix()} ")
         elif tag in _ELEMENT_SEPARATORS:
             self.parts.append(_ELEMENT_SEPARATORS[tag])
         elif tag == "a":
@@ -54,7 +54,7 @@ class _MarkdownWriter(HTMLParser):
             self.parts.append(_EMPHASIS_MARKS[tag])
 
     def _enters_visible_text(self, tag: str) -> bool:
-        if tag in _REMOVED_ELEMENTS:
+        if tag in _REMOVED_HTML_ELEMENTS:
             self._ignored += 1
         elif tag == "body":
             # An HTML page may lack the end tag of the element `head`.
@@ -62,14 +62,14 @@ class _MarkdownWriter(HTMLParser):
         return not self._ignored
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in _REMOVED_ELEMENTS:
+        if tag in _REMOVED_HTML_ELEMENTS:
             self._ignored = max(0, self._ignored - 1)
         elif self._ignored:
             return
         elif tag in _HEADING_PREFIXES:
             self.parts.append("\n\n")
-        elif tag in _BLOCK_ELEMENTS:
-            self._end_block(tag)
+        elif tag in _BLOCK_HTML_ELEMENTS:
+            self._end_block_element(tag)
         elif tag == "a" and self._address:
             self.parts.append(f"]({self._address})")
             self._address = ""
@@ -81,20 +81,20 @@ class _MarkdownWriter(HTMLParser):
             return
         self.parts.append(data if self._is_preformatted else re.sub(r"\s+", " ", data))
 
-    def _begin_block(self, tag: str) -> None:
+    def _begin_block_element(self, tag: str) -> None:
         if tag in ("ul", "ol"):
             self._lists.append(0 if tag == "ol" else None)
         self._is_preformatted = self._is_preformatted or tag == "pre"
         self.parts.append("\n\n```\n" if tag == "pre" else "\n\n")
 
-    def _end_block(self, tag: str) -> None:
+    def _end_block_element(self, tag: str) -> None:
         if tag in ("ul", "ol") and self._lists:
             self._lists.pop()
         if tag == "pre":
             self._is_preformatted = False
         self.parts.append("\n```\n\n" if tag == "pre" else "\n\n")
 
-    def _list_item_prefix(self) -> str:
+    def _build_list_item_prefix(self) -> str:
         indent = "  " * max(0, len(self._lists) - 1)
         if not self._lists or self._lists[-1] is None:
             return f"{indent}-"

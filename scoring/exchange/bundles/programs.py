@@ -17,17 +17,17 @@ from scoring.exchange.bundles.files import read_text_file
 from scoring.exchange.bundles.report import ImportPrevented, ImportReport
 from tasks.types.files import InputFile
 
-METADATA_FILE_NAMES = ("metadata", "metadata.yaml", "metadata.yml")
-ENTRY_FILE_NAMES = (
+PROGRAM_METADATA_FILE_NAMES = ("metadata", "metadata.yaml", "metadata.yml")
+PROGRAM_ENTRY_FILE_NAMES = (
     "scoring.py",
     "score.py",
     "evaluate.py",
     "evaluation.py",
     "scoring_program.py",
 )
-MAX_SOURCES, MAX_DEPTH = 100, 20
-#: Only the last MAX_PRINTED_LENGTH characters of a printed text can contain a key.
-MAX_PRINTED_LENGTH = 500
+MAX_SOURCE_FILES, MAX_EXPRESSION_DEPTH = 100, 20
+#: Only the last MAX_SOURCE_EXCERPT_LENGTH characters of a printed text can contain a key.
+MAX_SOURCE_EXCERPT_LENGTH = 500
 _COMMAND_PATTERN = re.compile(r"^[ \t]*command[ \t]*:(.{1,1000})$", re.MULTILINE)
 _PYTHON_INTERPRETER_PATTERN = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?$")
 _PYTHON_2_PATTERN = re.compile(
@@ -38,8 +38,8 @@ _PYTHON_2_PATTERN = re.compile(
 RESOURCE_COLUMN_PATTERN = re.compile(
     r"duration|time|elapsed|memory|\bmem\b|cpu", re.IGNORECASE
 )
-SURE, LIKELY = "sure", "likely"
-Options = Mapping[str, Any]
+CONFIDENCE_SURE, CONFIDENCE_LIKELY = "sure", "likely"
+CallOptions = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +52,8 @@ class RecognisedMeasure:
     name: str
     place: str
     call: str
-    confidence: str = SURE
-    options: Options = field(default_factory=dict)
+    confidence: str = CONFIDENCE_SURE
+    options: CallOptions = field(default_factory=dict)
     doubt: str = ""
     is_percent: bool = False
 
@@ -75,7 +75,7 @@ class ScoringProgram:
     words: frozenset[str] = frozenset()
 
 
-def read_program(
+def read_scoring_program(
     files: Sequence[InputFile], place: str, report: ImportReport
 ) -> ScoringProgram:
     """Return the measures that a scoring program computes. Raises Prevented if the
@@ -93,7 +93,7 @@ def read_program(
             place, "no scoring program in Python; the source is not there"
         )
     trees: dict[str, ast.Module] = {}
-    for name, text in list(sources.items())[:MAX_SOURCES]:
+    for name, text in list(sources.items())[:MAX_SOURCE_FILES]:
         try:
             trees[name] = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as fault:
@@ -114,13 +114,18 @@ def read_program(
         if isinstance(node, ast.Constant) and isinstance(node.value, str)
     )
     try:
-        found = replace(_ProgramSource(trees, entry, names).program(), words=words)
+        found = replace(
+            _ScoringProgramSource(trees, entry, names).recognise_scoring_program(),
+            words=words,
+        )
     except RecursionError:
         found = ScoringProgram(entry, {}, (), words)
-    report.understood(f"{place}/{entry}", f"the program: {command or 'no command'}")
+    report.add_understood_value(
+        f"{place}/{entry}", f"the program: {command or 'no command'}"
+    )
     for own in (*found.by_key.values(), *found.others):
         if own.doubt:
-            report.decide(own.place, f"{own.call}: {own.doubt}")
+            report.add_needed_decision(own.place, f"{own.call}: {own.doubt}")
     return found
 
 
@@ -129,7 +134,7 @@ def find_command_line(files: Sequence[InputFile]) -> str:
     the metadata has no command.
     """
     for file in files:
-        if file.name in METADATA_FILE_NAMES:
+        if file.name in PROGRAM_METADATA_FILE_NAMES:
             match = _COMMAND_PATTERN.search(read_text_file(file) or "")
             if match:
                 return match[1].strip().strip("'\"")[:300]
@@ -156,12 +161,14 @@ def _find_entry_module(
     executables = [file.name for file in files if file.suffix in (".exe", ".jar")]
     if executables:
         raise ImportPrevented(place, f"an executable: {', '.join(executables)[:100]}")
-    known = [name for name in scripts if PurePosixPath(name).name in ENTRY_FILE_NAMES]
+    known = [
+        name for name in scripts if PurePosixPath(name).name in PROGRAM_ENTRY_FILE_NAMES
+    ]
     return min(known or scripts, key=len, default=None)
 
 
-def _averaged_metric_of(part: str) -> Callable[[Options], Any]:
-    def averaged_metric_name(said: Options) -> Any:
+def _make_averaged_metric_chooser(part: str) -> Callable[[CallOptions], Any]:
+    def choose_averaged_metric(said: CallOptions) -> Any:
         average = said.get("average", "binary" if part != "" else None)
         if average == "binary":
             label = said.get("pos_label")
@@ -170,46 +177,64 @@ def _averaged_metric_of(part: str) -> Callable[[Options], Any]:
             return f"{average}_{part}", {}
         return None
 
-    return averaged_metric_name
+    return choose_averaged_metric
 
 
-def _kappa_metric(said: Options) -> Any:
+def _choose_kappa_metric(said: CallOptions) -> Any:
     weights = said.get("weights")
     return (f"kappa_{weights}" if weights else "kappa"), {}
 
 
-def _squared_error_metric(said: Options) -> Any:
+def _choose_squared_error_metric(said: CallOptions) -> Any:
     return ("rmse" if said.get("squared") is False else "mse"), {}
 
 
-def _ndcg_metric(said: Options) -> Any:
+def _choose_ndcg_metric(said: CallOptions) -> Any:
     return (f"ndcg@{said['k']}" if isinstance(said.get("k"), int) else "ndcg"), {}
 
 
-SKLEARN, SCIPY = "sklearn.metrics", "scipy.stats"
+SKLEARN_METRICS_MODULE, SCIPY_STATS_MODULE = "sklearn.metrics", "scipy.stats"
 #: MEASURES_BY_CALL maps each library function to a task form and a measure.
 #: A value of MEASURES_BY_CALL may be a function that derives the measure from call arguments.
-MEASURES_BY_CALL: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
-    f"{SKLEARN}.accuracy_score": ("labels", "accuracy"),
-    f"{SKLEARN}.balanced_accuracy_score": ("labels", "balanced_accuracy"),
-    f"{SKLEARN}.f1_score": ("labels", _averaged_metric_of("f1")),
-    f"{SKLEARN}.precision_score": ("labels", _averaged_metric_of("precision")),
-    f"{SKLEARN}.recall_score": ("labels", _averaged_metric_of("recall")),
-    f"{SKLEARN}.matthews_corrcoef": ("labels", "mcc"),
-    f"{SKLEARN}.cohen_kappa_score": ("labels", _kappa_metric),
-    f"{SKLEARN}.hamming_loss": ("labels", "hamming_loss"),
-    f"{SKLEARN}.roc_auc_score": ("labels", "auroc"),
-    f"{SKLEARN}.average_precision_score": ("labels", "average_precision"),
-    f"{SKLEARN}.log_loss": ("labels", "log_loss"),
-    f"{SKLEARN}.brier_score_loss": ("labels", "brier_score"),
-    f"{SKLEARN}.mean_squared_error": ("numbers", _squared_error_metric),
-    f"{SKLEARN}.root_mean_squared_error": ("numbers", "rmse"),
-    f"{SKLEARN}.mean_absolute_error": ("numbers", "mae"),
-    f"{SKLEARN}.r2_score": ("numbers", "r2"),
-    f"{SKLEARN}.ndcg_score": ("ranking", _ndcg_metric),
-    f"{SCIPY}.pearsonr": ("numbers", "pearson"),
-    f"{SCIPY}.spearmanr": ("numbers", "spearman"),
-    f"{SCIPY}.kendalltau": ("numbers", "kendall"),
+MEASURES_BY_CALL: Mapping[str, tuple[str, str | Callable[[CallOptions], Any]]] = {
+    f"{SKLEARN_METRICS_MODULE}.accuracy_score": ("labels", "accuracy"),
+    f"{SKLEARN_METRICS_MODULE}.balanced_accuracy_score": (
+        "labels",
+        "balanced_accuracy",
+    ),
+    f"{SKLEARN_METRICS_MODULE}.f1_score": (
+        "labels",
+        _make_averaged_metric_chooser("f1"),
+    ),
+    f"{SKLEARN_METRICS_MODULE}.precision_score": (
+        "labels",
+        _make_averaged_metric_chooser("precision"),
+    ),
+    f"{SKLEARN_METRICS_MODULE}.recall_score": (
+        "labels",
+        _make_averaged_metric_chooser("recall"),
+    ),
+    f"{SKLEARN_METRICS_MODULE}.matthews_corrcoef": ("labels", "mcc"),
+    f"{SKLEARN_METRICS_MODULE}.cohen_kappa_score": ("labels", _choose_kappa_metric),
+    f"{SKLEARN_METRICS_MODULE}.hamming_loss": ("labels", "hamming_loss"),
+    f"{SKLEARN_METRICS_MODULE}.roc_auc_score": ("labels", "auroc"),
+    f"{SKLEARN_METRICS_MODULE}.average_precision_score": (
+        "labels",
+        "average_precision",
+    ),
+    f"{SKLEARN_METRICS_MODULE}.log_loss": ("labels", "log_loss"),
+    f"{SKLEARN_METRICS_MODULE}.brier_score_loss": ("labels", "brier_score"),
+    f"{SKLEARN_METRICS_MODULE}.mean_squared_error": (
+        "numbers",
+        _choose_squared_error_metric,
+    ),
+    f"{SKLEARN_METRICS_MODULE}.root_mean_squared_error": ("numbers", "rmse"),
+    f"{SKLEARN_METRICS_MODULE}.mean_absolute_error": ("numbers", "mae"),
+    f"{SKLEARN_METRICS_MODULE}.r2_score": ("numbers", "r2"),
+    f"{SKLEARN_METRICS_MODULE}.ndcg_score": ("ranking", _choose_ndcg_metric),
+    f"{SCIPY_STATS_MODULE}.pearsonr": ("numbers", "pearson"),
+    f"{SCIPY_STATS_MODULE}.spearmanr": ("numbers", "spearman"),
+    f"{SCIPY_STATS_MODULE}.kendalltau": ("numbers", "kendall"),
     "sacrebleu.corpus_bleu": ("text", "bleu"),
     "sacrebleu.corpus_chrf": ("text", "chrf"),
     "sacrebleu.metrics.BLEU": ("text", "bleu"),
@@ -221,7 +246,7 @@ MEASURES_BY_CALL: Mapping[str, tuple[str, str | Callable[[Options], Any]]] = {
 }
 #: Each function in MEASURES_BY_TUPLE_CALL returns a tuple of several measures.
 MEASURES_BY_TUPLE_CALL: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    f"{SKLEARN}.precision_recall_fscore_support": (
+    f"{SKLEARN_METRICS_MODULE}.precision_recall_fscore_support": (
         "labels",
         ("precision", "recall", "f1"),
     ),
@@ -262,7 +287,7 @@ _MEAN_FUNCTIONS = frozenset(
 )
 
 
-class _ProgramSource:
+class _ScoringProgramSource:
     """The parsed modules of a scoring program, and the statements that its entry module
     can reach.
     """
@@ -274,7 +299,7 @@ class _ProgramSource:
         texts: Mapping[str, str | None],
     ) -> None:
         self.trees, self.entry, self.texts = trees, entry, texts
-        self.imports = {name: _imported_names(tree) for name, tree in trees.items()}
+        self.imports = {name: _map_imported_names(tree) for name, tree in trees.items()}
         #: ``functions`` maps a module and a function name to the function's definition.
         self.functions = {
             (name, node.name): node
@@ -286,28 +311,28 @@ class _ProgramSource:
             name.removesuffix(".py").replace("/", "."): name for name in trees
         }
 
-    def program(self) -> ScoringProgram:
-        if named := self._measure_named_in_file():
+    def recognise_scoring_program(self) -> ScoringProgram:
+        if named := self._find_measure_named_in_file():
             return ScoringProgram(self.entry, {}, (named,))
-        reached = self._reachable_statements()
+        reached = self._list_reachable_statements()
         by_key: dict[str, RecognisedMeasure] = {}
         for module, body in reached:
             scope = _FunctionScope(self, module, body)
-            for key, value in scope.written():
+            for key, value in scope.iterate_written_keys_and_values():
                 if found := scope.measure(value):
                     by_key.setdefault(key, found)
         seen = {(own.form, own.name) for own in by_key.values()}
         others: dict[tuple[str, str], RecognisedMeasure] = {}
         for module, body in reached:
             scope = _FunctionScope(self, module, body)
-            for node in scope.nodes():
-                for found in scope.recognised(node):
+            for node in scope.iterate_syntax_nodes():
+                for found in scope.iterate_measures_of_node(node):
                     measure = found.form, found.name
                     if measure not in seen:
                         others.setdefault(measure, found)
         return ScoringProgram(self.entry, by_key, tuple(others.values()))
 
-    def _measure_named_in_file(self) -> RecognisedMeasure | None:
+    def _find_measure_named_in_file(self) -> RecognisedMeasure | None:
         words = {
             node.value
             for node in ast.walk(self.trees[self.entry])
@@ -330,11 +355,11 @@ class _ProgramSource:
                     return found and replace(found, call=f"{name}: {function}")
         return None
 
-    def _reachable_statements(self) -> list[tuple[str, list[ast.stmt]]]:
+    def _list_reachable_statements(self) -> list[tuple[str, list[ast.stmt]]]:
         reached = [(self.entry, list(self.trees[self.entry].body))]
         seen = {(self.entry, "")}
         for module, body in reached:
-            for name in _referenced_names(body):
+            for name in _iterate_referenced_names(body):
                 target = self.resolve(module, name)
                 if target is not None and target not in seen and len(seen) < 500:
                     seen.add(target)
@@ -354,7 +379,7 @@ class _ProgramSource:
         target = (other or "", function)
         return target if target in self.functions else None
 
-    def whole(self, module: str, name: str) -> str:
+    def build_full_import_name(self, module: str, name: str) -> str:
         """Return the full name of the imported object to which a dotted name in the
         program refers.
         """
@@ -367,18 +392,18 @@ class _FunctionScope:
     """The statements of one function or of a module's top level in a scoring program."""
 
     def __init__(
-        self, source: _ProgramSource, module: str, body: Sequence[ast.stmt]
+        self, source: _ScoringProgramSource, module: str, body: Sequence[ast.stmt]
     ) -> None:
         self.source, self.module, self.body = source, module, body
         self.assigned: dict[str, list[ast.expr]] = {}
         #: ``unpacked`` maps a variable to the assigned call and the result's index.
         self.unpacked: dict[str, tuple[ast.expr, int]] = {}
-        for node in self.nodes():
+        for node in self.iterate_syntax_nodes():
             if isinstance(node, ast.Assign):
                 for target in node.targets:
-                    self._assign(target, node.value)
+                    self._record_assignment(target, node.value)
 
-    def nodes(self) -> Iterator[ast.AST]:
+    def iterate_syntax_nodes(self) -> Iterator[ast.AST]:
         """Yield the syntax nodes of the statements, without the nodes in nested
         functions and classes.
         """
@@ -390,7 +415,7 @@ class _FunctionScope:
             yield node
             waiting += reversed(list(ast.iter_child_nodes(node)))
 
-    def _assign(self, target: ast.expr, value: ast.expr) -> None:
+    def _record_assignment(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, ast.Name):
             self.assigned.setdefault(target.id, []).append(value)
         elif isinstance(target, ast.Tuple):
@@ -398,9 +423,9 @@ class _FunctionScope:
                 if isinstance(own, ast.Name):
                     self.unpacked[own.id] = (value, place)
 
-    def written(self) -> Iterator[tuple[str, ast.expr]]:
+    def iterate_written_keys_and_values(self) -> Iterator[tuple[str, ast.expr]]:
         """Yield the keys and values of the dictionaries that the statements fill."""
-        for node in self.nodes():
+        for node in self.iterate_syntax_nodes():
             if isinstance(node, ast.Dict):
                 for key, value in zip(node.keys, node.values, strict=True):
                     if isinstance(key, ast.Constant) and isinstance(key.value, str):
@@ -412,19 +437,21 @@ class _FunctionScope:
                         if isinstance(key, ast.Constant) and isinstance(key.value, str):
                             yield key.value, node.value
             elif isinstance(node, ast.Call | ast.BinOp | ast.JoinedStr):
-                yield from _printed_values(node)
+                yield from _iterate_printed_keys_and_values(node)
 
     def measure(self, value: ast.expr, depth: int = 0) -> RecognisedMeasure | None:
         """Return the measure that an expression computes, or None for an unknown
         expression.
         """
-        if depth > MAX_DEPTH:
+        if depth > MAX_EXPRESSION_DEPTH:
             return None
-        value, is_percent = _strip_conversions(value, self._full_name)
-        found = next(iter(self.recognised(value)), None)
+        value, is_percent = _strip_conversions(value, self._find_full_name)
+        found = next(iter(self.iterate_measures_of_node(value)), None)
         if found is None and isinstance(value, ast.Name):
             if value.id in self.unpacked:
-                found = self._measure_of_tuple_result(*self.unpacked[value.id])
+                found = self._recognise_measure_of_tuple_result(
+                    *self.unpacked[value.id]
+                )
             else:
                 options = [
                     own
@@ -436,22 +463,24 @@ class _FunctionScope:
             place = value.slice
             if isinstance(place, ast.Constant) and isinstance(place.value, int):
                 # A correlation function of scipy.stats first returns the correlation.
-                found = self._measure_of_tuple_result(value.value, place.value)
+                found = self._recognise_measure_of_tuple_result(
+                    value.value, place.value
+                )
                 if found is None and place.value == 0:
                     found = self.measure(value.value, depth + 1)
         if found is None and isinstance(value, ast.Call):
-            found = self._measure_of_own_function(value, depth)
+            found = self._recognise_measure_of_own_function(value, depth)
         if found is None:
             return None
         return replace(found, is_percent=found.is_percent or is_percent)
 
-    def _measure_of_own_function(
+    def _recognise_measure_of_own_function(
         self, call: ast.Call, depth: int
     ) -> RecognisedMeasure | None:
         """Return the measure that a call to a function of the scoring program computes,
         judged by the function's body or name.
         """
-        name = _dotted_name(call.func)
+        name = _build_dotted_name(call.func)
         target = self.source.resolve(self.module, name) if name else None
         if target is None:
             if name.rpartition(".")[2] in ("mean", "item") and not call.args:
@@ -461,7 +490,7 @@ class _FunctionScope:
         scope = _FunctionScope(self.source, target[0], node.body)
         returned = [
             own.value
-            for own in scope.nodes()
+            for own in scope.iterate_syntax_nodes()
             if isinstance(own, ast.Return) and own.value is not None
         ]
         for value in reversed(returned):
@@ -472,46 +501,51 @@ class _FunctionScope:
                 return RecognisedMeasure(
                     form=form,
                     name=measure,
-                    place=self._source_position(call),
+                    place=self._format_source_position(call),
                     call=f"{target[1]}()",
-                    confidence=LIKELY,
+                    confidence=CONFIDENCE_LIKELY,
                     doubt=f"a function of the program's own, taken for `{measure}` by"
                     " its name; compare the numbers",
                 )
         return None
 
-    def _measure_of_tuple_result(
+    def _recognise_measure_of_tuple_result(
         self, value: ast.expr, place: int
     ) -> RecognisedMeasure | None:
         if not isinstance(value, ast.Call):
             return None
-        known = MEASURES_BY_TUPLE_CALL.get(self._full_name(value.func))
+        known = MEASURES_BY_TUPLE_CALL.get(self._find_full_name(value.func))
         if known is None:
             return self.measure(value) if place == 0 else None
         form, parts = known
         if place >= len(parts):
             return None
         return self._make_recognised_measure(
-            value, form, _averaged_metric_of(parts[place])
+            value, form, _make_averaged_metric_chooser(parts[place])
         )
 
-    def recognised(self, node: ast.AST) -> Iterator[RecognisedMeasure]:
+    def iterate_measures_of_node(self, node: ast.AST) -> Iterator[RecognisedMeasure]:
         """Yield the measures that a node of the scoring program's syntax tree computes."""
         if isinstance(node, ast.Call):
-            name = self._full_name(node.func)
+            name = self._find_full_name(node.func)
             if known := MEASURES_BY_CALL.get(name):
                 if found := self._make_recognised_measure(node, *known):
                     yield found
                 return
-            yield from self._measures_named_in_lists(node, name)
-        if isinstance(node, ast.expr) and (name := self._measure_of_formula(node)):
+            yield from self._iterate_measures_named_in_lists(node, name)
+        if isinstance(node, ast.expr) and (
+            name := self._recognise_measure_of_formula(node)
+        ):
             form = "labels" if name == "accuracy" else "numbers"
             text = ast.unparse(node)[:80]
             yield RecognisedMeasure(
-                form=form, name=name, place=self._source_position(node), call=text
+                form=form,
+                name=name,
+                place=self._format_source_position(node),
+                call=text,
             )
 
-    def _measures_named_in_lists(
+    def _iterate_measures_named_in_lists(
         self, call: ast.Call, name: str
     ) -> Iterator[RecognisedMeasure]:
         names = [
@@ -530,7 +564,9 @@ class _FunctionScope:
             doubt = "with the stemmer: set `stemmed` of the measure" if stem else ""
         elif name in ("pytrec_eval.RelevanceEvaluator", "ir_measures.calc_aggregate"):
             found = [
-                ("ranking", own) for one in names if (own := _measure_of_trec_name(one))
+                ("ranking", own)
+                for one in names
+                if (own := _find_measure_of_trec_name(one))
             ]
             doubt = ""
         elif name in ("evaluate.load", "datasets.load_metric"):
@@ -544,13 +580,13 @@ class _FunctionScope:
             yield RecognisedMeasure(
                 form=form,
                 name=measure,
-                place=self._source_position(call),
+                place=self._format_source_position(call),
                 call=f"{name}: {measure}",
                 doubt=doubt,
             )
 
     def _make_recognised_measure(
-        self, call: ast.Call, form: str, measure: str | Callable[[Options], Any]
+        self, call: ast.Call, form: str, measure: str | Callable[[CallOptions], Any]
     ) -> RecognisedMeasure | None:
         said = {
             own.arg: own.value.value
@@ -570,72 +606,74 @@ class _FunctionScope:
             form=form,
             name=named[0],
             options=named[1],
-            place=self._source_position(call),
-            call=self._full_name(call.func),
+            place=self._format_source_position(call),
+            call=self._find_full_name(call.func),
             doubt=doubt,
         )
 
-    def _measure_of_formula(self, node: ast.expr) -> str:
+    def _recognise_measure_of_formula(self, node: ast.expr) -> str:
         """Return the measure that a formula such as `np.mean((a - b) ** 2)` computes,
         or an empty text if the formula is unknown.
         """
         if isinstance(node, ast.Call) and len(node.args) == 1:
-            name, inner = self._full_name(node.func), node.args[0]
+            name, inner = self._find_full_name(node.func), node.args[0]
             if name in ("numpy.sqrt", "math.sqrt"):
                 return (
                     "rmse"
-                    if self._measure_of_formula_or_variable(inner) == "mse"
+                    if self._recognise_formula_or_variable(inner) == "mse"
                     else ""
                 )
             if name in _MEAN_FUNCTIONS:
-                return self._measure_of_mean(inner)
+                return self._recognise_measure_of_mean(inner)
         if _is_call_of_mean(node):
-            return self._measure_of_mean(node.func.value)  # type: ignore[attr-defined]
+            return self._recognise_measure_of_mean(node.func.value)  # type: ignore[attr-defined]
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
             left, right = node.left, node.right
-            is_count = isinstance(right, ast.Call) and _dotted_name(right.func) == "len"
+            is_count = (
+                isinstance(right, ast.Call) and _build_dotted_name(right.func) == "len"
+            )
             if is_count and isinstance(left, ast.Call) and left.args:
-                name = self._full_name(left.func)
+                name = self._find_full_name(left.func)
                 if name in ("sum", "numpy.sum") and _is_equality(left.args[0]):
                     return "accuracy"
         return ""
 
-    def _measure_of_formula_or_variable(self, node: ast.expr) -> str:
-        if found := self._measure_of_formula(node):
+    def _recognise_formula_or_variable(self, node: ast.expr) -> str:
+        if found := self._recognise_measure_of_formula(node):
             return found
         values = self.assigned.get(node.id, ()) if isinstance(node, ast.Name) else ()
         if values:
-            return self._measure_of_formula(values[-1])
-        found_call = next(iter(self.recognised(node)), None)
+            return self._recognise_measure_of_formula(values[-1])
+        found_call = next(iter(self.iterate_measures_of_node(node)), None)
         return found_call.name if found_call else ""
 
-    def _measure_of_mean(self, node: ast.expr) -> str:
+    def _recognise_measure_of_mean(self, node: ast.expr) -> str:
         if isinstance(node, ast.Name):
             # The variable stands for a formula that an earlier statement assigns to it.
             values = self.assigned.get(node.id, ())
-            return self._measure_of_formula(values[-1]) if values else ""
+            return self._recognise_measure_of_formula(values[-1]) if values else ""
         if _is_equality(node):
             return "accuracy"
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
             is_two = isinstance(node.right, ast.Constant) and node.right.value == 2
             return "mse" if is_two and _is_difference(node.left) else ""
         if isinstance(node, ast.Call) and len(node.args) == 1:
-            name = self._full_name(node.func)
+            name = self._find_full_name(node.func)
             if _is_difference(node.args[0]):
                 squares = ("numpy.square",)
                 sizes = ("abs", "numpy.abs", "numpy.absolute", "numpy.fabs")
                 return "mse" if name in squares else "mae" if name in sizes else ""
         return ""
 
-    def _full_name(self, node: ast.expr) -> str:
-        name = _dotted_name(node)
-        return self.source.whole(self.module, name) if name else ""
+    def _find_full_name(self, node: ast.expr) -> str:
+        name = _build_dotted_name(node)
+        return self.source.build_full_import_name(self.module, name) if name else ""
 
-    def _source_position(self, node: ast.AST) -> str:
+    def _format_source_position(self, node: ast.AST) -> str:
         return f"{self.module}:{getattr(node, 'lineno', 0)}"
 
 
-def _imported_names(tree: ast.Module) -> dict[str, str]:
+def _map_imported_names(tree: ast.Module) -> dict[str, str]:
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -649,18 +687,18 @@ def _imported_names(tree: ast.Module) -> dict[str, str]:
     return found
 
 
-def _referenced_names(body: Sequence[ast.stmt]) -> Iterator[str]:
+def _iterate_referenced_names(body: Sequence[ast.stmt]) -> Iterator[str]:
     for statement in body:
         if isinstance(statement, ast.FunctionDef | ast.ClassDef):
             continue
         for node in ast.walk(statement):
             if isinstance(node, ast.Name | ast.Attribute) and (
-                name := _dotted_name(node)
+                name := _build_dotted_name(node)
             ):
                 yield name
 
 
-def _dotted_name(node: ast.AST) -> str:
+def _build_dotted_name(node: ast.AST) -> str:
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -674,7 +712,7 @@ def _strip_conversions(
     value: ast.expr, whole: Callable[[ast.expr], str]
 ) -> tuple[ast.expr, bool]:
     is_percent = False
-    for _step in range(MAX_DEPTH):
+    for _step in range(MAX_EXPRESSION_DEPTH):
         if isinstance(value, ast.Call) and value.args:
             name = whole(value.func)
             if name not in _CONVERSION_FUNCTIONS:
@@ -704,7 +742,7 @@ _FORMATTED_KEY_PATTERN = re.compile(
 )
 
 
-def _printed_values(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+def _iterate_printed_keys_and_values(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
     """Yield the keys and values of the texts that a statement prints, in an f-string, a
     text with `%` or a sum of texts.
     """
@@ -712,11 +750,13 @@ def _printed_values(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         for before, own in zip(node.values, node.values[1:], strict=False):
             if not isinstance(before, ast.Constant):
                 continue
-            match = _PRINTED_KEY_PATTERN.search(str(before.value)[-MAX_PRINTED_LENGTH:])
+            match = _PRINTED_KEY_PATTERN.search(
+                str(before.value)[-MAX_SOURCE_EXCERPT_LENGTH:]
+            )
             if match and isinstance(own, ast.FormattedValue):
                 yield match[1].strip(), own.value
     elif isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant):
-        text = str(node.left.value)[-MAX_PRINTED_LENGTH:]
+        text = str(node.left.value)[-MAX_SOURCE_EXCERPT_LENGTH:]
         if isinstance(node.op, ast.Mod):
             right = node.right
             values = right.elts if isinstance(right, ast.Tuple) else [right]
@@ -729,7 +769,7 @@ def _printed_values(node: ast.expr) -> Iterator[tuple[str, ast.expr]]:
         text_node = node.func.value
         if node.func.attr == "format" and isinstance(text_node, ast.Constant):
             keys = _FORMATTED_KEY_PATTERN.findall(
-                str(text_node.value)[-MAX_PRINTED_LENGTH:]
+                str(text_node.value)[-MAX_SOURCE_EXCERPT_LENGTH:]
             )
             yield from zip(keys, node.args, strict=False)
 
@@ -764,7 +804,7 @@ def _is_difference(node: ast.expr) -> bool:
     )
 
 
-def _measure_of_trec_name(name: str) -> str:
+def _find_measure_of_trec_name(name: str) -> str:
     if name in MEASURES_BY_TREC_NAME:
         return MEASURES_BY_TREC_NAME[name]
     kind, _line, cut = name.replace(".", "_").rpartition("_")

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any
 
-from scoring.exchange.bundles.dates import InvalidBundleDate, read_date
+from scoring.exchange.bundles.dates import InvalidBundleDate, parse_bundle_date
 from scoring.exchange.bundles.files import (
     DESCRIPTION_FILE_NAMES,
     BundleFiles,
@@ -18,17 +18,21 @@ from scoring.exchange.bundles.files import (
 )
 from scoring.exchange.bundles.pages import convert_html_to_markdown
 from scoring.exchange.bundles.report import ImportPrevented, ImportReport
-from scoring.exchange.bundles.schema import CODABENCH, CODALAB, report_keys
+from scoring.exchange.bundles.schema import (
+    CODABENCH,
+    CODALAB,
+    report_keys_needing_attention,
+)
 from tasks.submissions.yaml_reader import read_yaml
 from tasks.types.files import InputFile
-from tasks.types.guarded.limits import Limits, Unreadable
+from tasks.types.guarded.limits import TextLimits, TextUnreadable
 
-YAML_LIMITS = Limits(size=1 << 18, depth=20, digits=60)
-#: A phase without a date gets the opening date UNDATED_OPENING, until an organiser changes it.
-UNDATED_OPENING = dt.datetime(2097, 1, 1, tzinfo=dt.UTC)
-MAX_PHASES, MAX_TASKS, MAX_TITLE = 50, 50, 120
-#: The summary and the terms of a season have at most MAX_PAGES_LENGTH characters.
-MAX_PAGES_LENGTH = 50_000
+DESCRIPTION_YAML_LIMITS = TextLimits(size=1 << 18, depth=20, digits=60)
+#: A phase without a date gets the opening date OPENING_OF_UNDATED_PHASE, until an organiser changes it.
+OPENING_OF_UNDATED_PHASE = dt.datetime(2097, 1, 1, tzinfo=dt.UTC)
+MAX_BUNDLE_PHASES, MAX_BUNDLE_TASKS, MAX_TITLE_LENGTH = 50, 50, 120
+#: The summary and the terms of a season have at most MAX_TOTAL_PAGE_LENGTH characters.
+MAX_TOTAL_PAGE_LENGTH = 50_000
 HTML_SUFFIXES = (".html", ".htm")
 COUNTING_BY_SUBMISSION_RULE = {
     "Add": "selected",
@@ -38,7 +42,7 @@ COUNTING_BY_SUBMISSION_RULE = {
     "Force_Latest_Multiple": "all",
     "Force_Best": "best",
 }
-Values = Mapping[str, Any]
+DescriptionValues = Mapping[str, Any]
 
 
 @dataclass(kw_only=True)
@@ -72,7 +76,7 @@ class BundlePhase:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BoardColumn:
+class LeaderboardColumn:
     key: str
     title: str
     is_ascending: bool | None = None
@@ -97,7 +101,7 @@ class BundleCompetition:
     shows_teams: bool = True
     phases: list[BundlePhase] = field(default_factory=list)
     tasks: dict[int, BundleTask] = field(default_factory=dict)
-    columns: list[BoardColumn] = field(default_factory=list)
+    columns: list[LeaderboardColumn] = field(default_factory=list)
     solutions: list[SampleSolution] = field(default_factory=list)
 
 
@@ -107,8 +111,10 @@ def read_competition(files: BundleFiles, report: ImportReport) -> BundleCompetit
     the bundle cannot be read.
     """
     try:
-        said = read_yaml(files.description.read(), YAML_LIMITS, takes_aliases=True)
-    except Unreadable as unreadable:
+        said = read_yaml(
+            files.description.read(), DESCRIPTION_YAML_LIMITS, takes_aliases=True
+        )
+    except TextUnreadable as unreadable:
         raise ImportPrevented(
             DESCRIPTION_FILE_NAMES[0], f"not readable: {unreadable}"
         ) from unreadable
@@ -116,30 +122,36 @@ def read_competition(files: BundleFiles, report: ImportReport) -> BundleCompetit
         raise ImportPrevented(DESCRIPTION_FILE_NAMES[0], "not a table of keys")
     is_new = any(name in said for name in ("tasks", "leaderboards", "pages"))
     layout = CODABENCH if is_new else CODALAB
-    report_keys(said, layout, report)
-    report.understood(DESCRIPTION_FILE_NAMES[0], f"the layout of {layout}")
+    report_keys_needing_attention(said, layout, report)
+    report.add_understood_value(DESCRIPTION_FILE_NAMES[0], f"the layout of {layout}")
     reader = (_CodabenchReader if is_new else _CodaLabReader)(said, files, report)
     return reader.read()
 
 
 class _CompetitionReader:
-    def __init__(self, said: Values, files: BundleFiles, report: ImportReport) -> None:
+    def __init__(
+        self, said: DescriptionValues, files: BundleFiles, report: ImportReport
+    ) -> None:
         self.said, self.files, self.report = said, files, report
 
     def title(self) -> str:
         title = " ".join(str(self.said.get("title") or "").split())
         if not title:
-            self.report.decide("title", "give the season a title")
+            self.report.add_needed_decision("title", "give the season a title")
             return "Imported season"
-        if len(title) > MAX_TITLE:
-            self.report.decide("title", f"cut to {MAX_TITLE} characters")
-        return title[:MAX_TITLE].strip()
+        if len(title) > MAX_TITLE_LENGTH:
+            self.report.add_needed_decision(
+                "title", f"cut to {MAX_TITLE_LENGTH} characters"
+            )
+        return title[:MAX_TITLE_LENGTH].strip()
 
     def page(self, place: str, name: object) -> str:
-        found = self.files.named(name) if name else []
+        found = self.files.find_files_at_path(name) if name else []
         text = read_text_file(found[0]) if len(found) == 1 else None
         if text is None:
-            self.report.decide(place, f"there is no readable page “{str(name)[:100]}”")
+            self.report.add_needed_decision(
+                place, f"there is no readable page “{str(name)[:100]}”"
+            )
             return ""
         is_html = PurePosixPath(found[0].name.lower()).suffix in HTML_SUFFIXES
         return convert_html_to_markdown(text) if is_html else text.strip()
@@ -153,18 +165,18 @@ class _CompetitionReader:
         ]
         parts = [first, *lines, *(f"## {title}\n\n{text}" for title, text in pages)]
         summary = "\n\n".join(part for part in parts if part.strip())
-        if len(summary) > MAX_PAGES_LENGTH:
-            message = f"the pages have {len(summary):,} characters; cut to {MAX_PAGES_LENGTH:,}"
-            self.report.decide("pages", message)
-        return summary[:MAX_PAGES_LENGTH]
+        if len(summary) > MAX_TOTAL_PAGE_LENGTH:
+            message = f"the pages have {len(summary):,} characters; cut to {MAX_TOTAL_PAGE_LENGTH:,}"
+            self.report.add_needed_decision("pages", message)
+        return summary[:MAX_TOTAL_PAGE_LENGTH]
 
     def date(self, place: str, value: object) -> dt.datetime | None:
         if value in (None, ""):
             return None
         try:
-            return read_date(value)
+            return parse_bundle_date(value)
         except InvalidBundleDate as fault:
-            self.report.decide(place, f"{fault}; set the date")
+            self.report.add_needed_decision(place, f"{fault}; set the date")
             return None
 
     def limit(self, place: str, value: object) -> int | None:
@@ -172,12 +184,14 @@ class _CompetitionReader:
             return None
         text = str(value).strip()
         if not text.isascii() or not text.isdecimal():
-            self.report.decide(place, f"“{text[:20]}” is no number of runs; set it")
+            self.report.add_needed_decision(
+                place, f"“{text[:20]}” is no number of runs; set it"
+            )
             return None
         number = min(int(text), 2**31 - 1)
         if number == 0:
             message = "0, so that nobody sends a run there; the draft has no limit"
-            self.report.decide(place, message)
+            self.report.add_needed_decision(place, message)
             return None
         return number
 
@@ -185,53 +199,57 @@ class _CompetitionReader:
         opens = self.date(place, value)
         if opens is None:
             message = "no date: the phase is closed until you set one"
-            self.report.decide(place, message)
-        return opens or UNDATED_OPENING
+            self.report.add_needed_decision(place, message)
+        return opens or OPENING_OF_UNDATED_PHASE
 
-    def close_phases(self, phases: Sequence[BundlePhase]) -> None:
+    def set_missing_phase_ends(self, phases: Sequence[BundlePhase]) -> None:
         """Set the end of each phase without an end to the start of the next phase, and
         report phases that end before they begin.
         """
         ending = [phase for phase in phases if phase.closes is not None]
         for phase, later in pairwise(phases):
-            has_next = later.opens != UNDATED_OPENING and not phase.never_ends
+            has_next = later.opens != OPENING_OF_UNDATED_PHASE and not phase.never_ends
             if phase.closes is None and has_next:
                 phase.closes = later.opens
         for phase in phases:
             if phase.closes is not None and phase.closes <= phase.opens:
                 message = "the phase ends before it begins; it has no end in the draft"
-                self.report.decide(phase.place, message)
+                self.report.add_needed_decision(phase.place, message)
                 phase.closes = None
-            end = _date_with_minute(phase.closes) if phase.closes else "no end"
-            if phase.opens != UNDATED_OPENING:
-                message = f"“{phase.title}”: {_date_with_minute(phase.opens)} to {end}"
-                self.report.understood(phase.place, message)
+            end = _format_date_with_minute(phase.closes) if phase.closes else "no end"
+            if phase.opens != OPENING_OF_UNDATED_PHASE:
+                message = (
+                    f"“{phase.title}”: {_format_date_with_minute(phase.opens)} to {end}"
+                )
+                self.report.add_understood_value(phase.place, message)
             if phase in ending and phase.closes and phase.closes.time() == dt.time():
                 message = (
                     f"“{phase.title}” closes at {end}, the first instant of that day,"
                     " as there; move it if the whole day was meant"
                 )
-                self.report.decide(phase.place, message)
+                self.report.add_needed_decision(phase.place, message)
 
-    def kits(self, phase: BundlePhase, values: Values) -> None:
+    def find_public_files_of_phase(
+        self, phase: BundlePhase, values: DescriptionValues
+    ) -> None:
         for key in ("public_data", "starting_kit"):
             if not values.get(key):
                 continue
-            found = self.files.named(values[key])
+            found = self.files.find_files_at_path(values[key])
             place = f"{phase.place}.{key}"
             if not found:
                 message = f"there are no files “{str(values[key])[:100]}”"
-                self.report.decide(place, message)
+                self.report.add_needed_decision(place, message)
                 continue
             setattr(phase, "public" if key == "public_data" else "kit", found)
             names = ", ".join(file.name for file in found[:10])
             more = f" and {len(found) - 10} more" if len(found) > 10 else ""
             message = f"{len(found)} files: {names}{more}"
-            self.report.understood(place, message)
+            self.report.add_understood_value(place, message)
 
     def registration(self, *, is_open: bool) -> str:
         value = "open" if is_open else "approval"
-        self.report.understood("registration", f"`{value}`")
+        self.report.add_understood_value("registration", f"`{value}`")
         return value
 
 
@@ -247,7 +265,7 @@ class _CodabenchReader(_CompetitionReader):
             layout=CODABENCH,
             title=self.title(),
             summary=self.summary(pages),
-            terms=self.page("terms", terms)[:MAX_PAGES_LENGTH] if terms else "",
+            terms=self.page("terms", terms)[:MAX_TOTAL_PAGE_LENGTH] if terms else "",
             registration=self.registration(
                 is_open=self.said.get("registration_auto_approve") is True
             ),
@@ -255,17 +273,17 @@ class _CodabenchReader(_CompetitionReader):
         found.tasks = dict(self.tasks())
         found.phases = self.phases(found.tasks)
         self.board(found)
-        found.solutions = list(self.solutions())
+        found.solutions = list(self.iterate_sample_solutions())
         return found
 
-    def tables(self, name: str) -> Iterator[tuple[int, Values]]:
+    def tables(self, name: str) -> Iterator[tuple[int, DescriptionValues]]:
         rows = self.said.get(name)
         for number, row in enumerate(rows if isinstance(rows, list) else ()):
             if isinstance(row, dict):
                 yield number, row
 
     def tasks(self) -> Iterator[tuple[int, BundleTask]]:
-        for number, row in list(self.tables("tasks"))[:MAX_TASKS]:
+        for number, row in list(self.tables("tasks"))[:MAX_BUNDLE_TASKS]:
             place = f"tasks[{number}]"
             if row.get("key"):
                 message = f"data by id ({row['key']}), which are on Codabench alone"
@@ -289,12 +307,14 @@ class _CodabenchReader(_CompetitionReader):
             key=lambda one: (one[0] if isinstance(one[0], int) else one[1], one[1])
         )
         phases = []
-        for _index, number, row in rows[:MAX_PHASES]:
+        for _index, number, row in rows[:MAX_BUNDLE_PHASES]:
             place = f"phases[{number}]"
             named = row.get("tasks")
             own = [one for one in named or () if one in tasks] if named else []
             if isinstance(named, list) and len(own) < len(named):
-                self.report.decide(f"{place}.tasks", "a task that is not there")
+                self.report.add_needed_decision(
+                    f"{place}.tasks", "a task that is not there"
+                )
             phase = BundlePhase(
                 place=place,
                 title=" ".join(str(row.get("name") or f"Phase {number + 1}").split()),
@@ -309,50 +329,52 @@ class _CodabenchReader(_CompetitionReader):
                 ),
                 tasks=list(dict.fromkeys(own)),
             )
-            self.kits(phase, row)
+            self.find_public_files_of_phase(phase, row)
             phases.append(phase)
-        self.close_phases(phases)
+        self.set_missing_phase_ends(phases)
         return phases
 
     def board(self, found: BundleCompetition) -> None:
         boards = [row for _, row in self.tables("leaderboards")]
         if not boards:
-            self.report.decide("leaderboards", "there is no board; choose the measures")
+            self.report.add_needed_decision(
+                "leaderboards", "there is no board; choose the measures"
+            )
             return
         if len(boards) > 1:
             message = f"the first of {len(boards)} boards is read"
-            self.report.decide("leaderboards", message)
+            self.report.add_needed_decision("leaderboards", message)
         board = boards[0]
         rule = str(board.get("submission_rule") or "Add")
         counting = COUNTING_BY_SUBMISSION_RULE.get(rule)
         if counting is None:
             message = f"“{rule[:40]}” is no rule; choose which run counts"
-            self.report.decide("leaderboards[].submission_rule", message)
+            self.report.add_needed_decision("leaderboards[].submission_rule", message)
         else:
             message = f"{rule}: `counting = {counting}`"
-            self.report.understood("leaderboards[].submission_rule", message)
+            self.report.add_understood_value("leaderboards[].submission_rule", message)
         found.counting = counting or "best"
         if board.get("hidden") is True:
             found.board = "organisers"
         columns = [row for row in board.get("columns") or () if isinstance(row, dict)]
-        columns.sort(key=lambda row: _phase_order(row.get("index")))
+        columns.sort(key=lambda row: _parse_phase_order(row.get("index")))
         for row in columns:
             key = str(row.get("key") or "")
             if row.get("computation"):
                 continue
             sorting = row.get("sorting")
             found.columns.append(
-                BoardColumn(
+                LeaderboardColumn(
                     key=key[:100],
                     title=" ".join(str(row.get("title") or key).split())[:60],
                     is_ascending=sorting == "asc" if sorting else None,
                 )
             )
 
-    def solutions(self) -> Iterator[SampleSolution]:
+    def iterate_sample_solutions(self) -> Iterator[SampleSolution]:
         for number, row in self.tables("solutions"):
             place, path = f"solutions[{number}]", row.get("path")
-            found = self.files.named(path) if path else []
+            found = self.files.find_files_at_path(path) if path else []
             if not found:
                 message = f"there are no files “{str(path)[:100]}”"
                 self.report.left_out(place, message)
@@ -374,7 +396,7 @@ class _CodaLabReader(_CompetitionReader):
             layout=CODALAB,
             title=self.title(),
             summary=self.summary(pages),
-            terms=self.page("html.terms", names["terms"])[:MAX_PAGES_LENGTH]
+            terms=self.page("html.terms", names["terms"])[:MAX_TOTAL_PAGE_LENGTH]
             if names.get("terms")
             else "",
             registration=self.registration(
@@ -385,7 +407,7 @@ class _CodaLabReader(_CompetitionReader):
             else "selected",
             shows_teams=self.said.get("anonymous_leaderboard") is not True,
         )
-        self.report.understood("counting", f"`{found.counting}`")
+        self.report.add_understood_value("counting", f"`{found.counting}`")
         self.read_phases(found)
         self.board(found)
         return found
@@ -394,8 +416,8 @@ class _CodaLabReader(_CompetitionReader):
         phases = self.said.get("phases")
         rows = phases.items() if isinstance(phases, dict) else enumerate(phases or ())
         named = [(name, row) for name, row in rows if isinstance(row, dict)]
-        named.sort(key=lambda one: _phase_order(one[1].get("phasenumber")))
-        for number, (name, row) in enumerate(named[:MAX_PHASES]):
+        named.sort(key=lambda one: _parse_phase_order(one[1].get("phasenumber")))
+        for number, (name, row) in enumerate(named[:MAX_BUNDLE_PHASES]):
             place = f"phases.{name}"
             title = " ".join(str(row.get("label") or f"Phase {number + 1}").split())
             runs_code = bool(row.get("ingestion_program"))
@@ -418,11 +440,11 @@ class _CodaLabReader(_CompetitionReader):
                 tasks=[number],
                 never_ends=row.get("phase_never_ends") is True,
             )
-            self.kits(phase, row)
+            self.find_public_files_of_phase(phase, row)
             found.phases.append(phase)
         if found.phases and not found.phases[-1].never_ends:
             found.phases[-1].closes = self.date("end_date", self.said.get("end_date"))
-        self.close_phases(found.phases)
+        self.set_missing_phase_ends(found.phases)
 
     def board(self, found: BundleCompetition) -> None:
         said = self.said.get("leaderboard")
@@ -436,8 +458,10 @@ class _CodaLabReader(_CompetitionReader):
         labels = [str(row.get("label")) for row in boards.values()]
         if len(labels) > 1:
             message = f"the first of {len(labels)} boards is read: {labels[0][:60]}"
-            self.report.decide("leaderboard.leaderboards", message)
-        rows = sorted(columns.items(), key=lambda one: _phase_order(one[1].get("rank")))
+            self.report.add_needed_decision("leaderboard.leaderboards", message)
+        rows = sorted(
+            columns.items(), key=lambda one: _parse_phase_order(one[1].get("rank"))
+        )
         for key, row in rows:
             own = row.get("leaderboard")
             label = own.get("label") if isinstance(own, dict) else None
@@ -447,32 +471,36 @@ class _CodaLabReader(_CompetitionReader):
             sort = row.get("sort")
             title = " ".join(str(row.get("label") or key).split())[:60]
             found.columns.append(
-                BoardColumn(
+                LeaderboardColumn(
                     key=key[:100],
                     title=title,
                     is_ascending=sort == "asc" if sort else None,
                 )
             )
         if not found.columns:
-            self.report.decide("leaderboard", "there is no column; choose the measures")
+            self.report.add_needed_decision(
+                "leaderboard", "there is no column; choose the measures"
+            )
 
 
-def read_task_data(task: BundleTask, row: Values, files: BundleFiles) -> None:
+def read_task_data(
+    task: BundleTask, row: DescriptionValues, files: BundleFiles
+) -> None:
     for key in ("reference_data", "scoring_program"):
         if not row.get(key):
             continue
         place = f"{task.place}.{key}"
-        found = files.named(row[key], place)
+        found = files.find_files_at_path(row[key], place)
         if key == "reference_data":
             task.reference = found
         else:
             task.program = found
 
 
-def _date_with_minute(at: dt.datetime) -> str:
+def _format_date_with_minute(at: dt.datetime) -> str:
     return f"{at.day} {at:%b %Y, %H:%M} UTC"
 
 
-def _phase_order(value: object) -> float:
+def _parse_phase_order(value: object) -> float:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number else 1e9  # type: ignore[arg-type]

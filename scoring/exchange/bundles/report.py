@@ -6,11 +6,21 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-#: The draft contains UNDERSTOOD values of the bundle and omits LEFT_OUT values.
-#: An organiser must decide on DECIDE values, and a PREVENTS value prevents the import.
-UNDERSTOOD, LEFT_OUT, DECIDE, PREVENTS = "understood", "left-out", "decide", "prevents"
-VERDICTS_BY_SEVERITY = (PREVENTS, DECIDE, LEFT_OUT, UNDERSTOOD)
-MAX_LINES, MAX_MESSAGE = 1_000, 600
+#: The draft contains VERDICT_UNDERSTOOD values of the bundle and omits VERDICT_LEFT_OUT values.
+#: An organiser must decide on VERDICT_NEEDS_DECISION values; a VERDICT_PREVENTS_IMPORT value prevents import.
+(
+    VERDICT_UNDERSTOOD,
+    VERDICT_LEFT_OUT,
+    VERDICT_NEEDS_DECISION,
+    VERDICT_PREVENTS_IMPORT,
+) = "understood", "left-out", "decide", "prevents"
+VERDICTS_BY_SEVERITY = (
+    VERDICT_PREVENTS_IMPORT,
+    VERDICT_NEEDS_DECISION,
+    VERDICT_LEFT_OUT,
+    VERDICT_UNDERSTOOD,
+)
+MAX_REPORT_LINES, MAX_REPORT_MESSAGE_LENGTH = 1_000, 600
 
 
 @dataclass(frozen=True)
@@ -31,7 +41,9 @@ class ImportPrevented(Exception):
     """
 
     def __init__(self, place: str, message: str) -> None:
-        self.line = ReportLine(PREVENTS, place, message[:MAX_MESSAGE])
+        self.line = ReportLine(
+            VERDICT_PREVENTS_IMPORT, place, message[:MAX_REPORT_MESSAGE_LENGTH]
+        )
         super().__init__(f"{place}: {message}")
 
 
@@ -42,21 +54,21 @@ class ImportReport:
     def __iter__(self) -> Iterator[ReportLine]:
         return iter(self._lines)
 
-    def understood(self, place: str, message: str) -> None:
-        self._add(UNDERSTOOD, place, message)
+    def add_understood_value(self, place: str, message: str) -> None:
+        self._add_line(VERDICT_UNDERSTOOD, place, message)
 
     def left_out(self, place: str, message: str) -> None:
-        self._add(LEFT_OUT, place, message)
+        self._add_line(VERDICT_LEFT_OUT, place, message)
 
-    def decide(self, place: str, message: str) -> None:
-        self._add(DECIDE, place, message)
+    def add_needed_decision(self, place: str, message: str) -> None:
+        self._add_line(VERDICT_NEEDS_DECISION, place, message)
 
-    def prevented(self, by: ImportPrevented) -> None:
+    def add_preventing_reason(self, by: ImportPrevented) -> None:
         self._lines[by.line] = None
 
-    def _add(self, verdict: str, place: str, message: str) -> None:
-        if len(self._lines) < MAX_LINES:
-            line = ReportLine(verdict, place[:200], message[:MAX_MESSAGE])
+    def _add_line(self, verdict: str, place: str, message: str) -> None:
+        if len(self._lines) < MAX_REPORT_LINES:
+            line = ReportLine(verdict, place[:200], message[:MAX_REPORT_MESSAGE_LENGTH])
             self._lines.setdefault(line)
 
     def values(self) -> list[dict[str, Any]]:

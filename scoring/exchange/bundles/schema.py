@@ -6,22 +6,31 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scoring.exchange.bundles.report import DECIDE, LEFT_OUT, UNDERSTOOD, ImportReport
+from scoring.exchange.bundles.report import (
+    VERDICT_LEFT_OUT,
+    VERDICT_NEEDS_DECISION,
+    VERDICT_UNDERSTOOD,
+    ImportReport,
+)
 
 CODABENCH, CODALAB = "Codabench", "CodaLab"
 #: In key paths, the asterisk replaces a key that the author of the bundle chooses.
-ANY_KEY = "*"
+ANY_KEY_PLACEHOLDER = "*"
 
 
 @dataclass(frozen=True)
-class DescriptionKey:
+class BundleDescriptionKey:
     path: str
     verdict: str
     words: str
 
 
-def _build_keys(verdict: str, **words: str) -> tuple[DescriptionKey, ...]:
-    return tuple(DescriptionKey(path, verdict, text) for path, text in words.items())
+def _build_keys_with_verdict(
+    verdict: str, **words: str
+) -> tuple[BundleDescriptionKey, ...]:
+    return tuple(
+        BundleDescriptionKey(path, verdict, text) for path, text in words.items()
+    )
 
 
 _OWN_LIMITS_NOTE = "the site's own limits of computing time and memory hold"
@@ -44,7 +53,7 @@ _OUTPUT_PAGE_NOTE = (
 )
 CODABENCH_KEYS = (
     *(
-        DescriptionKey(path, UNDERSTOOD, words)
+        BundleDescriptionKey(path, VERDICT_UNDERSTOOD, words)
         for path, words in {
             "version": "the layout",
             "title": "title and address of the season",
@@ -81,7 +90,7 @@ CODABENCH_KEYS = (
         }.items()
     ),
     *(
-        DescriptionKey(path, LEFT_OUT, words)
+        BundleDescriptionKey(path, VERDICT_LEFT_OUT, words)
         for path, words in {
             "image": "seasons have no picture",
             "docker_image": _DOCKER_NOTE,
@@ -117,7 +126,7 @@ CODABENCH_KEYS = (
         }.items()
     ),
     *(
-        DescriptionKey(path, DECIDE, words)
+        BundleDescriptionKey(path, VERDICT_NEEDS_DECISION, words)
         for path, words in {
             "fact_sheet": "choose among the fields of the run card, `card_required`",
             "tasks[].key": "give the data: they are on Codabench alone",
@@ -131,7 +140,7 @@ CODABENCH_KEYS = (
 )
 CODALAB_KEYS = (
     *(
-        DescriptionKey(path, UNDERSTOOD, words)
+        BundleDescriptionKey(path, VERDICT_UNDERSTOOD, words)
         for path, words in {
             "title": "title and address of the season",
             "description": "first paragraph of the summary",
@@ -162,7 +171,7 @@ CODALAB_KEYS = (
         }.items()
     ),
     *(
-        DescriptionKey(path, LEFT_OUT, words)
+        BundleDescriptionKey(path, VERDICT_LEFT_OUT, words)
         for path, words in {
             "image": "seasons have no picture",
             "start_date": "phases have dates of their own",
@@ -204,7 +213,7 @@ CODALAB_KEYS = (
         }.items()
     ),
     *(
-        DescriptionKey(path, DECIDE, words)
+        BundleDescriptionKey(path, VERDICT_NEEDS_DECISION, words)
         for path, words in {
             "admin_names": "add their accounts under *People*",
             "allow_teams": "people enter as teams; `max_team_size` limits them",
@@ -222,12 +231,12 @@ CODALAB_KEYS = (
         }.items()
     ),
 )
-KEYS_BY_PLATFORM: Mapping[str, tuple[DescriptionKey, ...]] = {
+KEYS_BY_PLATFORM: Mapping[str, tuple[BundleDescriptionKey, ...]] = {
     CODABENCH: CODABENCH_KEYS,
     CODALAB: CODALAB_KEYS,
 }
-#: The keys below the paths in _PATHS_WITH_CHOSEN_KEYS are arbitrary names that the author chooses.
-_PATHS_WITH_CHOSEN_KEYS = (
+#: The keys below the paths in _PATHS_WITH_AUTHOR_CHOSEN_KEYS are arbitrary names that the author chooses.
+_PATHS_WITH_AUTHOR_CHOSEN_KEYS = (
     "html",
     "phases",
     "phases.*.datasets",
@@ -235,7 +244,7 @@ _PATHS_WITH_CHOSEN_KEYS = (
     "leaderboard.columns",
     "leaderboard.column_groups",
 )
-MAX_KEY_PATHS = 20_000
+MAX_DESCRIPTION_KEY_PATHS = 20_000
 
 
 def iterate_key_paths(description: Any, layout: str) -> Iterator[tuple[str, Any]]:
@@ -246,7 +255,7 @@ def iterate_key_paths(description: Any, layout: str) -> Iterator[tuple[str, Any]
     known = {key.path for key in KEYS_BY_PLATFORM[layout]}
     waiting: list[tuple[str, Any]] = [("", description)]
     count = 0
-    while waiting and count < MAX_KEY_PATHS:
+    while waiting and count < MAX_DESCRIPTION_KEY_PATHS:
         path, value = waiting.pop()
         count += 1
         is_below = isinstance(value, dict | list) and path not in known
@@ -256,13 +265,19 @@ def iterate_key_paths(description: Any, layout: str) -> Iterator[tuple[str, Any]
             waiting += [(f"{path}[]", inner) for inner in reversed(value)]
         else:
             for name, inner in reversed(value.items()):
-                chosen = path in _PATHS_WITH_CHOSEN_KEYS and layout == CODALAB
-                own = f"{path}.{ANY_KEY}" if chosen else f"{path}.{name}".strip(".")
+                chosen = path in _PATHS_WITH_AUTHOR_CHOSEN_KEYS and layout == CODALAB
+                own = (
+                    f"{path}.{ANY_KEY_PLACEHOLDER}"
+                    if chosen
+                    else f"{path}.{name}".strip(".")
+                )
                 exact = f"{path}.{name}"
                 waiting.append((exact if exact in known else own, inner))
 
 
-def report_keys(description: Any, layout: str, report: ImportReport) -> None:
+def report_keys_needing_attention(
+    description: Any, layout: str, report: ImportReport
+) -> None:
     """Add each key of a bundle's description to the report if the importer ignores the
     key, does not know the key, or needs a decision on the key.
     """
@@ -272,13 +287,13 @@ def report_keys(description: Any, layout: str, report: ImportReport) -> None:
         if key is None:
             shown = f"“{str(value)[:60]}”" if not isinstance(value, dict | list) else ""
             report.left_out(path, f"no key that the importer knows {shown}".rstrip())
-        elif _is_unset(value) or key.verdict == UNDERSTOOD:
+        elif _is_empty_value(value) or key.verdict == VERDICT_UNDERSTOOD:
             continue
-        elif key.verdict == DECIDE:
-            report.decide(path, key.words)
+        elif key.verdict == VERDICT_NEEDS_DECISION:
+            report.add_needed_decision(path, key.words)
         else:
             report.left_out(path, key.words)
 
 
-def _is_unset(value: Any) -> bool:
+def _is_empty_value(value: Any) -> bool:
     return value in (None, False, "", [], {})

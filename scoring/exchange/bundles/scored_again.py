@@ -20,33 +20,37 @@ from django.utils.translation import gettext as _, gettext_noop
 from citeboard.core import audit
 from citeboard.core.confinement import (
     UploadUnreadable,
-    limits_for_organisers,
+    build_organiser_upload_limits,
     read_upload,
 )
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.membership import create_team
 from citeboard.teams.models import Team, User
 from scoring.exchange.bundles.importing import PART_NAME_PATTERN
-from scoring.exchange.bundles.old_runs import MAX_NAME, READING_PROGRAM, SCORE_LIST_FILE
-from scoring.metrics import metrics_of
+from scoring.exchange.bundles.old_runs import (
+    MAX_TEAM_OR_RUN_NAME_LENGTH,
+    READING_PROGRAM,
+    SCORE_LIST_FILE_NAME,
+)
+from scoring.metrics import build_metrics
 from scoring.models import ManualMeasure
 from scoring.results.board.manual_scores import (
-    MAX_NAME_CHARACTERS as MAX_MEASURE,
+    MAX_MEASURE_NAME_CHARACTERS as MAX_MEASURE,
     save_manual_measure,
 )
 from tasks.models import Gold, Phase, Registration, Season, Submission
-from tasks.registration.entries import draw_alias
+from tasks.registration.entries import draw_free_team_alias
 from tasks.submissions.refusals import RunRejected
 from tasks.submissions.submit import submit_earlier_run
-from tasks.submissions.uploads import UploadedRunFile, sha256_of_file
+from tasks.submissions.uploads import UploadedRunFile, compute_sha256_of_file
 from tasks.types import InputRefused, Problem
-from tasks.types.problems import capped, from_values
+from tasks.types.problems import convert_dicts_to_problems, select_problems_to_list
 
-#: The report shows at most MAX_PROBLEMS_OF_RUN problems of one run.
-MAX_PROBLEMS_OF_RUN = 5
+#: The report shows at most MAX_PROBLEMS_REPORTED_PER_RUN problems of one run.
+MAX_PROBLEMS_REPORTED_PER_RUN = 5
 
 
-class OldRunsRefused(Refused):
+class OldRunsRefused(ActionRefused):
     status = 422
 
 
@@ -76,7 +80,7 @@ class _UploadedOldRun:
     scores: Mapping[str, float]
 
 
-def phase_for_old_runs(phase: Phase) -> Phase:
+def require_phase_for_old_runs(phase: Phase) -> Phase:
     """Return the phase to which runs of another platform can be submitted. Raises
     OldRunsRefused unless the phase belongs to a declared task with gold.
     """
@@ -117,7 +121,7 @@ def queue_old_runs(
     before each run with the completed share of the runs, and may raise an exception to
     stop the request.
     """
-    gold = Gold.objects.current(phase_for_old_runs(phase))
+    gold = Gold.objects.current(require_phase_for_old_runs(phase))
     declared = phase.task.task_type.declared
     assert gold is not None
     assert declared is not None
@@ -131,7 +135,7 @@ def queue_old_runs(
         runs = _read_old_runs(path, given, Path(scratch), by, done_again)
         for place, old in enumerate(runs):
             tell(place / len(runs), gettext_noop("checking the runs"))
-            _queue_run(phase, old, by, order, done_again)
+            _queue_old_run(phase, old, by, order, done_again)
     return done_again
 
 
@@ -146,7 +150,7 @@ def save_old_scores(
     if done_again.runs:
         facts = {"runs": len(done_again.runs), "phase": f"{phase.task}, {phase}"}
         place = phase.task.season
-        audit.record(
+        audit.record_action(
             "runs-scored-again", actor=by, subject=phase, place=place, facts=facts
         )
 
@@ -160,17 +164,21 @@ def _read_old_runs(
 ) -> list[_UploadedOldRun]:
     try:
         with read_upload(
-            READING_PROGRAM, path, given, owner=by, limits=limits_for_organisers()
+            READING_PROGRAM,
+            path,
+            given,
+            owner=by,
+            limits=build_organiser_upload_limits(),
         ) as done:
             told = done.result
-            found = from_values(told["problems"])
+            found = convert_dicts_to_problems(told["problems"])
             if not told["runs"]:
                 raise InputRefused(found)
             done_again.problems += found
             runs = []
             for number, own in enumerate(told["runs"]):
                 if own["problem"] or not PART_NAME_PATTERN.fullmatch(own["part"]):
-                    _record_refusal(
+                    _record_refused_run(
                         done_again,
                         f"{own['team']}/{own['system']}",
                         [Problem(message=own["problem"])],
@@ -188,25 +196,25 @@ def _read_old_runs(
         raise InputRefused([problem]) from unreadable
 
 
-def _record_refusal(
+def _record_refused_run(
     done_again: RescoredOldRuns, name: str, problems: Sequence[Problem]
 ) -> None:
     done_again.refused += 1
-    first, left = capped(problems, MAX_PROBLEMS_OF_RUN)
+    first, left = select_problems_to_list(problems, MAX_PROBLEMS_REPORTED_PER_RUN)
     done_again.problems += [replace(problem, file=name) for problem in first]
     if left:
         rest = Problem(file=name, message="more problems", count=left, is_rest=True)
         done_again.problems.append(rest)
 
 
-def _queue_run(
+def _queue_old_run(
     phase: Phase,
     old: _UploadedOldRun,
     by: User | None,
     order: str,
     done_again: RescoredOldRuns,
 ) -> None:
-    sha256 = sha256_of_file(old.upload.path)
+    sha256 = compute_sha256_of_file(old.upload.path)
     key = f"old-runs-{order}-{sha256}"
     name = f"{old.team}/{old.system}"
     before = Submission.objects.filter(
@@ -215,20 +223,22 @@ def _queue_run(
     try:
         run = before.order_by("pk").first() or submit_earlier_run(
             phase=phase,
-            enter=partial(_team_by_name, phase, old.team, by),
+            enter=partial(_get_or_create_team_by_name, phase, old.team, by),
             upload=old.upload,
-            system=old.system[:MAX_NAME],
+            system=old.system[:MAX_TEAM_OR_RUN_NAME_LENGTH],
             by=by,
             idempotency_key=key,
         )
     except ValidationError as refused:
-        _record_refusal(done_again, name, [Problem(message=" ".join(refused.messages))])
+        _record_refused_run(
+            done_again, name, [Problem(message=" ".join(refused.messages))]
+        )
         return
     except RunRejected as refused:
-        _record_refusal(done_again, name, refused.problems)
+        _record_refused_run(done_again, name, refused.problems)
         return
-    except Refused as refused:
-        _record_refusal(done_again, name, [Problem(message=str(refused))])
+    except ActionRefused as refused:
+        _record_refused_run(done_again, name, [Problem(message=str(refused))])
         return
     if run.idempotency_key != key:
         done_again.present += 1
@@ -238,7 +248,7 @@ def _queue_run(
         done_again.old_scores[run.pk] = old.scores
 
 
-def _team_by_name(phase: Phase, name: str, by: User | None) -> Team:
+def _get_or_create_team_by_name(phase: Phase, name: str, by: User | None) -> Team:
     """Return the season's team with this name, or create a team without members if no
     such team exists.
 
@@ -254,9 +264,9 @@ def _team_by_name(phase: Phase, name: str, by: User | None) -> Team:
         return team
     team = create_team(name)
     Registration.objects.create(
-        season=season, team=team, is_approved=True, alias=draw_alias(season)
+        season=season, team=team, is_approved=True, alias=draw_free_team_alias(season)
     )
-    audit.record(
+    audit.record_action(
         "team-entered", actor=by, subject=team, place=season, facts={"team": team}
     )
     return team
@@ -276,7 +286,7 @@ def _find_memberless_team(season: int, name: str) -> Team | None:
 def _save_manual_scores(
     phase: Phase, done_again: RescoredOldRuns, filename: str, by: User
 ) -> None:
-    directions = _metric_directions(phase)
+    directions = _list_metric_directions(phase)
     scores = done_again.old_scores
     columns = dict.fromkeys(name for own in scores.values() for name in own)
     for column in columns:
@@ -299,15 +309,19 @@ def _save_manual_scores(
             )
         except ValidationError as refused:
             message = f"{name}: {' '.join(refused.messages)}"
-            done_again.problems.append(Problem(file=SCORE_LIST_FILE, message=message))
+            done_again.problems.append(
+                Problem(file=SCORE_LIST_FILE_NAME, message=message)
+            )
         else:
             done_again.measures.append(name)
 
 
-def _metric_directions(phase: Phase) -> dict[str, bool]:
+def _list_metric_directions(phase: Phase) -> dict[str, bool]:
     task = phase.task
-    metrics: Sequence[Any] = metrics_of(
-        task.task_type, task.ranking_rules, task.task_type.checked_options(task.options)
+    metrics: Sequence[Any] = build_metrics(
+        task.task_type,
+        task.ranking_rules,
+        task.task_type.validate_options(task.options),
     )
     return {metric.name.casefold(): metric.higher_is_better for metric in metrics} | {
         "": metrics[0].higher_is_better

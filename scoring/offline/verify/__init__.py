@@ -8,41 +8,41 @@ package of ROUGE or BERTScore is installed, its values must also agree.
 
 from scoring.offline.verify.archive import verify
 from scoring.offline.verify.files import (
-    CHECKSUMS,
-    FORMAT,
-    FORMAT_VERSION,
-    LOG,
-    SEASON,
-    FileMissing,
-    OutsideArchive,
-    changed_files,
-    existing,
+    ARCHIVE_FORMAT,
+    ARCHIVE_FORMAT_VERSION,
+    CHECKSUMS_FILE_NAME,
+    LOG_FILE_NAME,
+    SEASON_FILE_NAME,
+    ArchivedFileMissing,
+    PathOutsideArchive,
+    build_refusal,
+    find_archived_file,
+    format_tests_path,
+    iterate_changed_files,
     read_json,
     read_season,
-    refused,
-    tests_of,
 )
-from scoring.offline.verify.means import FOUND_OF_MEANS
+from scoring.offline.verify.means import MEAN_TEST_RESULT_FIELDS
 from scoring.offline.verify.numbers import numbers
-from scoring.offline.verify.report import Verified, is_same
+from scoring.offline.verify.report import VerificationReport, is_equal_number
 
 __all__ = [
-    "CHECKSUMS",
-    "FORMAT",
-    "FORMAT_VERSION",
-    "FOUND_OF_MEANS",
-    "LOG",
-    "SEASON",
-    "FileMissing",
-    "OutsideArchive",
-    "Verified",
-    "changed_files",
-    "existing",
-    "is_same",
+    "ARCHIVE_FORMAT",
+    "ARCHIVE_FORMAT_VERSION",
+    "CHECKSUMS_FILE_NAME",
+    "LOG_FILE_NAME",
+    "MEAN_TEST_RESULT_FIELDS",
+    "SEASON_FILE_NAME",
+    "ArchivedFileMissing",
+    "PathOutsideArchive",
+    "VerificationReport",
+    "build_refusal",
+    "find_archived_file",
+    "format_tests_path",
+    "is_equal_number",
+    "iterate_changed_files",
     "numbers",
     "read_json",
     "read_season",
-    "refused",
-    "tests_of",
     "verify",
 ]

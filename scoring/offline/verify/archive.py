@@ -7,37 +7,37 @@ from pathlib import Path
 from typing import Any
 
 from scoring.offline.verify.battles import check_battles
-from scoring.offline.verify.commitments import check_draws
+from scoring.offline.verify.commitments import check_draw_commitments
 from scoring.offline.verify.estimates import check_estimates
 from scoring.offline.verify.files import (
-    FileMissing,
-    changed_files,
+    ArchivedFileMissing,
+    build_refusal,
+    iterate_changed_files,
     read_json,
     read_season,
-    refused,
 )
 from scoring.offline.verify.judgements import check_judgements
 from scoring.offline.verify.means import check_means
 from scoring.offline.verify.ranks import check_ranks
 from scoring.offline.verify.receipts import check_receipts
-from scoring.offline.verify.report import Verified
-from scoring.offline.verify.scores import Rescored, check_board, check_evaluation
+from scoring.offline.verify.report import VerificationReport
+from scoring.offline.verify.scores import RescoredRuns, check_board, check_evaluation
 
-Season = Mapping[str, Any]
+ArchivedSeason = Mapping[str, Any]
 
 
 def verify(
     archive: Path,
     progress: Callable[[float], None] = lambda done: None,
     keys: Collection[str] = (),
-) -> Verified:
+) -> VerificationReport:
     """Without ``keys``, the public keys in the archive verify its receipts. Raises
     InputRefused if the folder is not the archive of a season or refers to files outside
     of the folder.
     """
     season = read_season(archive)
-    verified = Verified()
-    for line in changed_files(archive):
+    verified = VerificationReport()
+    for line in iterate_changed_files(archive):
         verified.differs(line)
     try:
         rescored = _check_runs(archive, season, progress, keys, verified)
@@ -46,7 +46,7 @@ def verify(
         check_battles(archive, season, verified)
         check_estimates(archive, season, rescored, verified)
     except (AttributeError, KeyError, TypeError, ValueError) as fault:
-        raise refused(
+        raise build_refusal(
             archive, f"not as an archive is written: {type(fault).__name__} {fault}"
         ) from fault
     return verified
@@ -54,23 +54,23 @@ def verify(
 
 def _check_runs(
     archive: Path,
-    season: Season,
+    season: ArchivedSeason,
     progress: Callable[[float], None],
     keys: Collection[str],
-    verified: Verified,
-) -> Rescored:
-    rescored = Rescored()
+    verified: VerificationReport,
+) -> RescoredRuns:
+    rescored = RescoredRuns()
     golds = {
         (task["slug"], gold["sha256"]): gold
         for task in season["tasks"]
         for gold in task["gold"]
     }
-    draws = check_draws(season, verified)
+    draws = check_draw_commitments(season, verified)
     for done, run in enumerate(season["runs"]):
         progress(done / len(season["runs"]))
         try:
             evaluations = read_json(archive, run["scores"])
-        except FileMissing as missing:
+        except ArchivedFileMissing as missing:
             verified.differs(str(missing))
             continue
         for evaluation in evaluations:
@@ -86,7 +86,10 @@ def _check_runs(
 
 
 def _check_boards(
-    archive: Path, season: Season, rescored: Rescored, verified: Verified
+    archive: Path,
+    season: ArchivedSeason,
+    rescored: RescoredRuns,
+    verified: VerificationReport,
 ) -> None:
     paths = [
         path
@@ -100,5 +103,5 @@ def _check_boards(
             check_board(path, board, rescored.evaluations, verified)
             check_means(path, board, rescored, verified)
             check_ranks(archive, path, board, rescored, verified)
-        except FileMissing as missing:
+        except ArchivedFileMissing as missing:
             verified.differs(str(missing))

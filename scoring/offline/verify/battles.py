@@ -4,19 +4,29 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from scoring.offline.battles import SIGNATURE, as_facts, read_battles
-from scoring.offline.verify.files import FileMissing, existing, read_json
-from scoring.offline.verify.report import Verified
-from scoring.stats.battles import board_of
+from scoring.offline.battles import (
+    BATTLES_SIGNATURE,
+    convert_battle_results_to_json,
+    read_battles,
+)
+from scoring.offline.verify.files import (
+    ArchivedFileMissing,
+    find_archived_file,
+    read_json,
+)
+from scoring.offline.verify.report import VerificationReport
+from scoring.stats.battles import compute_battle_results
 from tasks.types import InputRefused
 
-#: OTHER_METHOD is the reason why the numbers of some boards of battles are not checked.
-OTHER_METHOD = "another version computed the board of battles"
-#: The names in ENDS are those of interval bounds, which are compared to fewer digits.
-ENDS = ("low", "high")
+#: OTHER_METHOD_REASON is the reason why the numbers of some boards of battles are not checked.
+OTHER_METHOD_REASON = "another version computed the board of battles"
+#: The names in INTERVAL_END_FIELDS are those of interval bounds, which are compared to fewer digits.
+INTERVAL_END_FIELDS = ("low", "high")
 
 
-def check_battles(archive: Path, season: Mapping[str, Any], verified: Verified) -> None:
+def check_battles(
+    archive: Path, season: Mapping[str, Any], verified: VerificationReport
+) -> None:
     """Compare all numbers of each archived board of battles with numbers recomputed
     from the judgements.
     """
@@ -27,26 +37,35 @@ def check_battles(archive: Path, season: Mapping[str, Any], verified: Verified) 
                     _check_battle_board(
                         archive, entry["rows"], entry["board"], verified
                     )
-                except FileMissing as missing:
+                except ArchivedFileMissing as missing:
                     verified.differs(str(missing))
 
 
 def _check_battle_board(
-    archive: Path, rows: str, board: str, verified: Verified
+    archive: Path, rows: str, board: str, verified: VerificationReport
 ) -> None:
-    archived, path = read_json(archive, board), existing(archive, rows)
-    if archived["signature"] != SIGNATURE:
-        numbers = [value for _, _, value in _walk_values(archived) if _is_number(value)]
-        verified.unchecked[OTHER_METHOD] += len(numbers)
+    archived, path = read_json(archive, board), find_archived_file(archive, rows)
+    if archived["signature"] != BATTLES_SIGNATURE:
+        numbers = [
+            value
+            for _, _, value in _iterate_values_with_paths(archived)
+            if _is_number(value)
+        ]
+        verified.unchecked[OTHER_METHOD_REASON] += len(numbers)
         return
     try:
-        expected = as_facts(board_of(read_battles(path, shown=rows)))
+        expected = convert_battle_results_to_json(
+            compute_battle_results(read_battles(path, shown=rows))
+        )
     except InputRefused as refused:
         for problem in refused.problems:
             verified.differs(str(problem))
         return
-    again = {(place, name): value for place, name, value in _walk_values(expected)}
-    for place, name, value in _walk_values(archived):
+    again = {
+        (place, name): value
+        for place, name, value in _iterate_values_with_paths(expected)
+    }
+    for place, name, value in _iterate_values_with_paths(archived):
         other = again.pop((place, name), None)
         if isinstance(value, str) or isinstance(other, str):
             if value != other:
@@ -58,7 +77,9 @@ def _check_battle_board(
         verified.compare(f"{board}{place}", {}, {name: other})
 
 
-def _walk_values(content: Any, place: str = "") -> Iterator[tuple[str, str, Any]]:
+def _iterate_values_with_paths(
+    content: Any, place: str = ""
+) -> Iterator[tuple[str, str, Any]]:
     """Yield the path, name and value of each number or text in a JSON value, where the
     names of interval bounds are `low` and `high`.
     """
@@ -66,12 +87,12 @@ def _walk_values(content: Any, place: str = "") -> Iterator[tuple[str, str, Any]
     for key, value in pairs:
         name = str(key)
         if isinstance(value, dict | list):
-            yield from _walk_values(value, f"{place} {name}")
+            yield from _iterate_values_with_paths(value, f"{place} {name}")
             continue
         of, _, end = name.rpartition("_")
         yield (
             (f"{place} {of}", end, value)
-            if of and end in ENDS
+            if of and end in INTERVAL_END_FIELDS
             else (
                 place,
                 name,

@@ -8,60 +8,73 @@ from pathlib import Path
 from typing import Any
 
 from scoring.offline.estimates import (
-    Plan,
-    as_facts,
-    labels_of_people,
+    LabellingPlan,
+    compute_estimates_as_json,
+    group_labels_of_people,
+    read_labelled_run,
     read_people_rows,
-    read_run,
 )
-from scoring.offline.scoring import Scoring
-from scoring.offline.verify.files import existing
-from scoring.offline.verify.report import Verified
-from scoring.offline.verify.scores import Rescored
+from scoring.offline.scoring import ScoringRequest
+from scoring.offline.verify.files import find_archived_file
+from scoring.offline.verify.report import VerificationReport
+from scoring.offline.verify.scores import RescoredRuns
 from tasks.types import InputRefused, OptionRefused
-from tasks.types.problems import Unavailable
+from tasks.types.problems import SoftwareUnavailable
 
-#: NO_RUN and similar messages explain why some estimates are not checked.
-NO_RUN = "estimates of runs that are not computed again"
-NO_JUDGE = "estimates whose judge is not in the archive"
-NUMBERS = ("judge", "estimated", "low", "high", "judge_weight", "worth", "labels")
+#: RUN_NOT_RECOMPUTED_REASON and similar messages explain why some estimates are not checked.
+RUN_NOT_RECOMPUTED_REASON = "estimates of runs that are not computed again"
+JUDGE_NOT_ARCHIVED_REASON = "estimates whose judge is not in the archive"
+COMPARED_ESTIMATE_FIELDS = (
+    "judge",
+    "estimated",
+    "low",
+    "high",
+    "judge_weight",
+    "worth",
+    "labels",
+)
 
 
 def check_estimates(
-    archive: Path, season: Mapping[str, Any], rescored: Rescored, verified: Verified
+    archive: Path,
+    season: Mapping[str, Any],
+    rescored: RescoredRuns,
+    verified: VerificationReport,
 ) -> None:
     """Compare each archived estimate of a score with an estimate recomputed from the
     sample and people's labels.
     """
     for entry in season.get("estimates", ()):
-        archived = _estimates_by_key(entry["measures"])
-        scorings = _scorings_by_run(entry, rescored)
+        archived = _collect_estimates_by_key(entry["measures"])
+        scorings = _find_scoring_requests_by_run(entry, rescored)
         checked = {
             key: line
             for key, line in archived.items()
             if scorings.keys() >= {name for name in key[1:] if name}
         }
-        verified.unchecked[NO_RUN] += len(archived) - len(checked)
+        verified.unchecked[RUN_NOT_RECOMPUTED_REASON] += len(archived) - len(checked)
         if not checked:
             continue
         try:
-            computed = _estimates_by_key(_recompute_measures(archive, entry, scorings))
-        except (InputRefused, OptionRefused, Unavailable):
-            verified.unchecked[NO_JUDGE] += len(checked)
+            computed = _collect_estimates_by_key(
+                _recompute_measures(archive, entry, scorings)
+            )
+        except (InputRefused, OptionRefused, SoftwareUnavailable):
+            verified.unchecked[JUDGE_NOT_ARCHIVED_REASON] += len(checked)
             continue
         for key, line in checked.items():
             place = f"estimates {' '.join(filter(None, key))}"
             again = computed.get(key, {})
             verified.compare(
                 place,
-                {name: line[name] for name in NUMBERS},
-                {name: again.get(name) for name in NUMBERS},
+                {name: line[name] for name in COMPARED_ESTIMATE_FIELDS},
+                {name: again.get(name) for name in COMPARED_ESTIMATE_FIELDS},
             )
 
 
-def _scorings_by_run(
-    entry: Mapping[str, Any], rescored: Rescored
-) -> dict[str, Scoring]:
+def _find_scoring_requests_by_run(
+    entry: Mapping[str, Any], rescored: RescoredRuns
+) -> dict[str, ScoringRequest]:
     """Return the recomputed results of runs under the rule set and gold of the archived
     estimates, keyed by the name of the run.
     """
@@ -79,20 +92,26 @@ def _scorings_by_run(
 
 
 def _recompute_measures(
-    archive: Path, entry: Mapping[str, Any], scorings: Mapping[str, Scoring]
+    archive: Path, entry: Mapping[str, Any], scorings: Mapping[str, ScoringRequest]
 ) -> Mapping[str, Any]:
-    plan = Plan(of=entry["of"], labels=entry["labels"], seed=entry["seed"])
-    rows = read_people_rows(existing(archive, entry["people"]), plan.of)
-    people = labels_of_people(rows, plan.of)
-    runs = [(scoring, read_run(scoring, plan.of)) for scoring in scorings.values()]
-    measures: Mapping[str, Any] = as_facts(plan, runs, people)["measures"]
+    plan = LabellingPlan(of=entry["of"], labels=entry["labels"], seed=entry["seed"])
+    rows = read_people_rows(find_archived_file(archive, entry["people"]), plan.of)
+    people = group_labels_of_people(rows, plan.of)
+    runs = [
+        (scoring, read_labelled_run(scoring, plan.of)) for scoring in scorings.values()
+    ]
+    measures: Mapping[str, Any] = compute_estimates_as_json(plan, runs, people)[
+        "measures"
+    ]
     return measures
 
 
-Key = tuple[str, str, str]
+EstimateKey = tuple[str, str, str]
 
 
-def _estimates_by_key(measures: Mapping[str, Any]) -> dict[Key, Mapping[str, Any]]:
+def _collect_estimates_by_key(
+    measures: Mapping[str, Any],
+) -> dict[EstimateKey, Mapping[str, Any]]:
     """Return the archived estimates of scores, keyed by metric and run, or by metric
     and two runs.
     """
@@ -101,7 +120,7 @@ def _estimates_by_key(measures: Mapping[str, Any]) -> dict[Key, Mapping[str, Any
 
 def _iterate_keyed_estimates(
     measures: Mapping[str, Any],
-) -> Iterator[tuple[Key, Mapping[str, Any]]]:
+) -> Iterator[tuple[EstimateKey, Mapping[str, Any]]]:
     for name, facts in measures.items():
         for line in facts["systems"]:
             yield (name, line["run"], ""), line

@@ -8,21 +8,25 @@ from typing import Any
 from tasks.types import InputRefused, Problem
 from tasks.types.guarded import json_reader
 
-SEASON, CHECKSUMS, LOG = "season.json", "SHA256SUMS", "log.json"
-FORMAT, FORMAT_VERSION = "citeboard-season-archive", 1
+SEASON_FILE_NAME, CHECKSUMS_FILE_NAME, LOG_FILE_NAME = (
+    "season.json",
+    "SHA256SUMS",
+    "log.json",
+)
+ARCHIVE_FORMAT, ARCHIVE_FORMAT_VERSION = "citeboard-season-archive", 1
 
 
-class FileMissing(Exception):
+class ArchivedFileMissing(Exception):
     """An error about a file that an archive names but does not contain."""
 
 
-class OutsideArchive(InputRefused):
+class PathOutsideArchive(InputRefused):
     """An error about a path in an archive that leads to a file outside of the archive's
     folder.
     """
 
 
-def tests_of(board: str) -> str:
+def format_tests_path(board: str) -> str:
     """Return the path in the archive of the paired tests of a board."""
     return board.replace("boards/", "tests/", 1)
 
@@ -32,74 +36,75 @@ def read_season(archive: Path) -> dict[str, Any]:
     folder is not a season's archive in a supported format.
     """
     try:
-        season = read_json(archive, SEASON)
-    except FileMissing as missing:
-        raise refused(
+        season = read_json(archive, SEASON_FILE_NAME)
+    except ArchivedFileMissing as missing:
+        raise build_refusal(
             archive, f"{missing}; expected the folder of an archive"
         ) from missing
-    if not isinstance(season, dict) or season.get("format") != FORMAT:
-        raise refused(
-            archive / SEASON,
-            f"not an archive of a season; expected the format {FORMAT}",
+    if not isinstance(season, dict) or season.get("format") != ARCHIVE_FORMAT:
+        raise build_refusal(
+            archive / SEASON_FILE_NAME,
+            f"not an archive of a season; expected the format {ARCHIVE_FORMAT}",
         )
-    if season.get("format_version") != FORMAT_VERSION:
+    if season.get("format_version") != ARCHIVE_FORMAT_VERSION:
         version = season.get("format_version")
-        raise refused(
-            archive / SEASON, f"format version {version}; expected {FORMAT_VERSION}"
+        raise build_refusal(
+            archive / SEASON_FILE_NAME,
+            f"format version {version}; expected {ARCHIVE_FORMAT_VERSION}",
         )
     return season
 
 
 def read_json(archive: Path, name: str) -> Any:
-    """Read a JSON file of a season's archive. Raises FileMissing if the file does not
+    """Read a JSON file of a season's archive. Raises ArchivedFileMissing if the file does not
     exist, or InputRefused if the file is outside of the archive or is not JSON.
     """
-    path = existing(archive, name)
+    path = find_archived_file(archive, name)
     try:
         return json_reader.read_json(path.read_bytes())
     except ValueError as fault:
-        raise refused(path, f"cannot be read as JSON: {fault}") from fault
+        raise build_refusal(path, f"cannot be read as JSON: {fault}") from fault
 
 
-def existing(archive: Path, name: str) -> Path:
-    """Return the path of an existing file in an archive. Raise FileMissing or
-    OutsideArchive.
+def find_archived_file(archive: Path, name: str) -> Path:
+    """Return the path of an existing file in an archive. Raise ArchivedFileMissing or
+    PathOutsideArchive.
     """
     path = archive / name
     if "\0" in name or not path.resolve().is_relative_to(archive.resolve()):
-        raise OutsideArchive(
+        raise PathOutsideArchive(
             [Problem(file=str(archive), message=f"{name!r} leads out of the archive")]
         )
     if not path.is_file():
-        raise FileMissing(f"{name}: there is no such file")
+        raise ArchivedFileMissing(f"{name}: there is no such file")
     return path
 
 
-def changed_files(archive: Path) -> Iterator[str]:
+def iterate_changed_files(archive: Path) -> Iterator[str]:
     """Yield a message for each file of the archive that is missing or has a wrong
     checksum.
     """
     try:
         # A file whose name is not UTF-8 counts as missing.
         lines = (
-            existing(archive, CHECKSUMS)
+            find_archived_file(archive, CHECKSUMS_FILE_NAME)
             .read_text(encoding="utf-8", errors="replace")
             .splitlines()
         )
-    except FileMissing as missing:
+    except ArchivedFileMissing as missing:
         yield str(missing)
         return
     for line in lines:
         digest, _, name = line.partition("  ")
         try:
-            with existing(archive, name).open("rb") as file:
+            with find_archived_file(archive, name).open("rb") as file:
                 actual = hashlib.file_digest(file, "sha256").hexdigest()
-        except FileMissing as missing:
+        except ArchivedFileMissing as missing:
             yield str(missing)
             continue
         if actual != digest:
-            yield f"{name}: not the file whose checksum {CHECKSUMS} has"
+            yield f"{name}: not the file whose checksum {CHECKSUMS_FILE_NAME} has"
 
 
-def refused(path: Path, message: str) -> InputRefused:
+def build_refusal(path: Path, message: str) -> InputRefused:
     return InputRefused([Problem(file=str(path), message=message)])

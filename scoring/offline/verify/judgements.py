@@ -11,19 +11,25 @@ from pathlib import Path
 from typing import Any
 
 from scoring.metrics.entailment import read_entailment_labels
-from scoring.offline.ledger import placed_rows, read_judgements
-from scoring.offline.verify.files import existing
-from scoring.offline.verify.report import Verified
-from tasks.types.ledger import ENTAILS, NO, YES, GivenLabel, settled
-from tasks.types.problems import refuse
-from tasks.types.stored_judges import stored_judges
+from scoring.offline.ledger import iterate_numbered_judgements, read_judgements
+from scoring.offline.verify.files import find_archived_file
+from scoring.offline.verify.report import VerificationReport
+from tasks.types.ledger import (
+    ENTAILED_LABEL,
+    ENTAILS_KIND,
+    NOT_ENTAILED_LABEL,
+    RecordedLabel,
+    decide_label,
+)
+from tasks.types.problems import raise_if_any_problem_is_fatal
+from tasks.types.stored_judges import list_ledger_judges
 
 
 def check_judgements(
     archive: Path,
     season: Mapping[str, Any],
     evaluations: Iterable[Mapping[str, Any]],
-    verified: Verified,
+    verified: VerificationReport,
 ) -> None:
     """Compare the labels in each archived file of judgements with the labels from which
     scores were computed.
@@ -33,13 +39,15 @@ def check_judgements(
     """
     said: dict[tuple[str, str], dict[str, str]] = defaultdict(dict)
     for entry in season.get("judgements", ()):
-        labels = dict(_settle_archived_judgements(archive, entry, verified))
+        labels = dict(_iterate_settled_labels(archive, entry, verified))
         said[entry["kind"], entry["judge"]] |= labels
     if not said:
         return
-    files = {name for evaluation in evaluations for name in _label_files(evaluation)}
+    files = {
+        name for evaluation in evaluations for name in _iterate_label_files(evaluation)
+    }
     for kind, file in sorted(files):
-        judge, given = _read_labels(kind, existing(archive, file))
+        judge, given = _read_labels(kind, find_archived_file(archive, file))
         counts = said.get((kind, judge), {})
         others = [
             items
@@ -54,26 +62,29 @@ def check_judgements(
 
 def _read_labels(kind: str, path: Path) -> tuple[str, dict[str, str]]:
     """Return the judge of a label file and the file's labels, keyed by items."""
-    if kind == ENTAILS:
+    if kind == ENTAILS_KIND:
         read = read_entailment_labels(path)
         entailed = read.entailed.items()
         return read.model, {
-            " ".join(key): YES if value else NO for key, value in entailed
+            " ".join(key): ENTAILED_LABEL if value else NOT_ENTAILED_LABEL
+            for key, value in entailed
         }
     with tempfile.TemporaryFile("w+", encoding="utf-8") as rows:
         summary = read_judgements(path, path.name, rows)
-        refuse(summary.problems)
+        raise_if_any_problem_is_fatal(summary.problems)
         rows.seek(0)
-        return summary.judge, {row.items: row.label for _, row in placed_rows(rows)}
+        return summary.judge, {
+            row.items: row.label for _, row in iterate_numbered_judgements(rows)
+        }
 
 
-def _settle_archived_judgements(
-    archive: Path, entry: Mapping[str, Any], verified: Verified
+def _iterate_settled_labels(
+    archive: Path, entry: Mapping[str, Any], verified: VerificationReport
 ) -> Iterator[tuple[str, str]]:
-    by_items: dict[str, list[GivenLabel]] = defaultdict(list)
+    by_items: dict[str, list[RecordedLabel]] = defaultdict(list)
     with tempfile.TemporaryFile("w+", encoding="utf-8") as rows:
         summary = read_judgements(
-            existing(archive, entry["file"]), str(entry["file"]), rows
+            find_archived_file(archive, entry["file"]), str(entry["file"]), rows
         )
         for problem in summary.problems:
             verified.differs(str(problem))
@@ -82,14 +93,14 @@ def _settle_archived_judgements(
                 f"{entry['file']} has {summary.rows} rows in place of {entry['rows']}"
             )
         rows.seek(0)
-        for _line, row in placed_rows(rows):
-            by_items[row.items].append(GivenLabel(row.by, row.repeat, row.label))
+        for _line, row in iterate_numbered_judgements(rows):
+            by_items[row.items].append(RecordedLabel(row.by, row.repeat, row.label))
     for items, item in by_items.items():
-        yield items, settled(entry["kind"], item).label
+        yield items, decide_label(entry["kind"], item).label
 
 
-def _label_files(evaluation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _iterate_label_files(evaluation: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the kind and the name of each file with labels of the ledger."""
-    for judge in stored_judges(evaluation["options"]):
+    for judge in list_ledger_judges(evaluation["options"]):
         if file := evaluation["files"].get(judge.option):
             yield judge.kind, file

@@ -5,15 +5,15 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from scoring.stats.interval_methods import WILSON_JACKKNIFE
-from scoring.stats.signature import INTERVAL_VERSION, provenance_of
+from scoring.stats.signature import INTERVAL_VERSION_KEY, parse_signature
 
-#: Results of the packages in MODELS differ in the last digits between machines.
-MODELS = {"torch", "transformers"}
+#: Results of the packages in MODEL_PACKAGES differ in the last digits between machines.
+MODEL_PACKAGES = {"torch", "transformers"}
 
-Evaluation = Mapping[str, Any]
+ArchivedEvaluation = Mapping[str, Any]
 
 
-class Numbers(NamedTuple):
+class MetricNumbers(NamedTuple):
     """The numbers of a metric over all instances or in one class, keyed by name.
     ``is_model`` is True if a model (a neural network) computes the numbers.
     """
@@ -22,26 +22,31 @@ class Numbers(NamedTuple):
     is_model: bool
 
 
-NO_NUMBERS = Numbers({}, is_model=False)
+NO_METRIC_NUMBERS = MetricNumbers({}, is_model=False)
 
 
-def numbers(evaluation: Evaluation) -> Iterator[tuple[str, Numbers]]:
+def numbers(evaluation: ArchivedEvaluation) -> Iterator[tuple[str, MetricNumbers]]:
     """Yield the path in the archive and the numbers of each metric, over all instances
     and in each class.
     """
     models = {}
     for name, metric in evaluation["metrics"].items():
         models[name] = uses_model(metric)
-        values = number_parts(metric, "low", "high", "n")
-        yield f"metrics {name}", Numbers(values, models[name])
+        values = select_number_fields(metric, "low", "high", "n")
+        yield f"metrics {name}", MetricNumbers(values, models[name])
     for dimension, classes in evaluation["breakdowns"].items():
         for label, cells in classes.items():
             for name, cell in cells.items():
                 place = f"breakdowns {dimension} {label} {name}"
-                yield place, Numbers(number_parts(cell, "n"), models.get(name, False))
+                yield (
+                    place,
+                    MetricNumbers(
+                        select_number_fields(cell, "n"), models.get(name, False)
+                    ),
+                )
 
 
-def number_parts(cell: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def select_number_fields(cell: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """Return the value of an archived score, which may be infinite, and the fields with
     these names.
     """
@@ -50,19 +55,21 @@ def number_parts(cell: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def uses_model(metric: Mapping[str, Any]) -> bool:
-    return bool(MODELS & provenance_of(metric["signature"]).keys())
+    return bool(MODEL_PACKAGES & parse_signature(metric["signature"]).keys())
 
 
-def interval_version(metric: Mapping[str, Any]) -> str:
-    return provenance_of(metric["signature"]).get(INTERVAL_VERSION, "")
+def read_interval_version(metric: Mapping[str, Any]) -> str:
+    return parse_signature(metric["signature"]).get(INTERVAL_VERSION_KEY, "")
 
 
-def has_intervals_of(metric: Mapping[str, Any], version: str) -> bool:
+def has_intervals_of_version(metric: Mapping[str, Any], version: str) -> bool:
     """Return False if the default interval of an archived metric was computed by
     another version.
     """
-    is_default = provenance_of(metric["signature"]).get("interval") == WILSON_JACKKNIFE
-    return interval_version(metric) == version or not is_default
+    is_default = (
+        parse_signature(metric["signature"]).get("interval") == WILSON_JACKKNIFE
+    )
+    return read_interval_version(metric) == version or not is_default
 
 
 def has_earlier_version(metric: Mapping[str, Any], column: str) -> bool:

@@ -6,46 +6,58 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scoring.offline.compare import FOUND, ranks_again
-from scoring.offline.verify.files import FileMissing, read_json, tests_of
+from scoring.offline.compare import TEST_RESULT_FIELDS, recompute_ranks
+from scoring.offline.verify.files import (
+    ArchivedFileMissing,
+    format_tests_path,
+    read_json,
+)
 from scoring.offline.verify.means import repeat_tests_of_means
 from scoring.offline.verify.paired_tests import (
-    has_sound_tests,
+    find_repeatable_tests,
+    has_valid_tests,
     repeat_tests,
-    repeatable_tests,
 )
-from scoring.offline.verify.report import VALUE_DIGITS, Verified
-from scoring.offline.verify.scores import Rescored
+from scoring.offline.verify.report import VALUE_DIGITS, VerificationReport
+from scoring.offline.verify.scores import RescoredRuns
 
-#: NO_TESTS is the reason why the ranks of a board are not checked.
-NO_TESTS = "the archive does not hold the paired tests that ranks and groups rest on"
-RANKED = ("rank", "rank_low", "rank_high", "group")
+#: NO_TESTS_REASON is the reason why the ranks of a board are not checked.
+NO_TESTS_REASON = (
+    "the archive does not hold the paired tests that ranks and groups rest on"
+)
+RANK_FIELDS = ("rank", "rank_low", "rank_high", "group")
 
-Board = Mapping[str, Any]
-Rows = Mapping[int, Mapping[str, Any]]
+ArchivedBoard = Mapping[str, Any]
+ArchivedRowByRun = Mapping[int, Mapping[str, Any]]
 
 
 def check_ranks(
-    archive: Path, path: str, board: Board, rescored: Rescored, verified: Verified
+    archive: Path,
+    path: str,
+    board: ArchivedBoard,
+    rescored: RescoredRuns,
+    verified: VerificationReport,
 ) -> None:
     rows = {row["submission"]: row for row in board["rows"] if row["rank"] is not None}
     if not rows:
         return
     try:
-        archived = read_json(archive, tests_of(path))
-    except FileMissing:
-        verified.unchecked[NO_TESTS] += sum(
-            row[name] is not None for row in rows.values() for name in RANKED
+        archived = read_json(archive, format_tests_path(path))
+    except ArchivedFileMissing:
+        verified.unchecked[NO_TESTS_REASON] += sum(
+            row[name] is not None for row in rows.values() for name in RANK_FIELDS
         )
         return
     tests, metric = archived["tests"], archived["metric"]
     of_means = archived.get("tests_of_means", [])
-    if not has_sound_tests(path, board, rows, tests, of_means, verified):
+    if not has_valid_tests(path, board, rows, tests, of_means, verified):
         return
     single = {run: row for run, row in rows.items() if not row.get("runs")}
-    repeatable = repeatable_tests(board, single, tests, metric, rescored)
+    repeatable = find_repeatable_tests(board, single, tests, metric, rescored)
     not_repeated = len(tests) - len(repeatable.tests)
-    verified.unchecked[repeatable.why_not_others] += len(FOUND) * not_repeated
+    verified.unchecked[repeatable.why_not_others] += (
+        len(TEST_RESULT_FIELDS) * not_repeated
+    )
     if repeatable.tests and not repeat_tests(
         path, board, repeatable.tests, metric, rescored, verified
     ):
@@ -57,11 +69,11 @@ def check_ranks(
         return
     not_repeated += means_left
     # A rank depends on values only, but ranges of ranks and groups depend on tests.
-    names = RANKED[:1] if not_repeated else RANKED
-    left_out = len(RANKED) - len(names)
+    names = RANK_FIELDS[:1] if not_repeated else RANK_FIELDS
+    left_out = len(RANK_FIELDS) - len(names)
     verified.unchecked[repeatable.why_not_others] += len(rows) * left_out
-    values = _ranking_values(board, rows, metric)
-    for run, standing in ranks_again(values, [*tests, *of_means]).items():
+    values = _collect_ranking_values(board, rows, metric)
+    for run, standing in recompute_ranks(values, [*tests, *of_means]).items():
         expected = {
             "rank": standing.rank,
             "rank_low": standing.low,
@@ -75,7 +87,9 @@ def check_ranks(
         )
 
 
-def _ranking_values(board: Board, rows: Rows, metric: str) -> dict[int, float | None]:
+def _collect_ranking_values(
+    board: ArchivedBoard, rows: ArchivedRowByRun, metric: str
+) -> dict[int, float | None]:
     """Return the rounded values of the metric that ranks the board, keyed by run. The
     returned values are negated if lower values are better.
     """

@@ -6,20 +6,20 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scoring.offline.receipts import check_receipt, committed_scores
-from scoring.offline.verify.files import LOG, read_json
-from scoring.offline.verify.report import Verified
+from scoring.offline.receipts import check_receipt, select_committed_scores
+from scoring.offline.verify.files import LOG_FILE_NAME, read_json
+from scoring.offline.verify.report import VerificationReport
 
-Evaluation = Mapping[str, Any]
+ArchivedEvaluation = Mapping[str, Any]
 
 
 def check_receipts(
     archive: Path,
     season: Mapping[str, Any],
     run: Mapping[str, Any],
-    evaluations: Sequence[Evaluation],
+    evaluations: Sequence[ArchivedEvaluation],
     pinned_keys: Collection[str],
-    verified: Verified,
+    verified: VerificationReport,
 ) -> None:
     """Check the signature, the commitments and the log entry of each receipt of a run.
     Compare the newest receipt of each rule set with the archived numbers of the run.
@@ -29,8 +29,8 @@ def check_receipts(
         return
     keys = set(pinned_keys)
     if not keys:
-        keys = {key["public"] for key in read_json(archive, LOG)["keys"]}
-    newest = _newest_receipts(archive, run, keys, verified)
+        keys = {key["public"] for key in read_json(archive, LOG_FILE_NAME)["keys"]}
+    newest = _read_newest_receipts(archive, run, keys, verified)
     for evaluation in evaluations:
         opened = newest.get(evaluation["rules"])
         if opened is None:
@@ -39,8 +39,11 @@ def check_receipts(
             _compare_receipt(opened, season, run, evaluation, verified)
 
 
-def _newest_receipts(
-    archive: Path, run: Mapping[str, Any], keys: Collection[str], verified: Verified
+def _read_newest_receipts(
+    archive: Path,
+    run: Mapping[str, Any],
+    keys: Collection[str],
+    verified: VerificationReport,
 ) -> dict[str, Mapping[str, Any]]:
     """Return the content of the newest valid receipt of a run for each rule set."""
     newest: dict[str, Mapping[str, Any]] = {}
@@ -59,8 +62,8 @@ def _compare_receipt(
     opened: Mapping[str, Any],
     season: Mapping[str, Any],
     run: Mapping[str, Any],
-    evaluation: Evaluation,
-    verified: Verified,
+    evaluation: ArchivedEvaluation,
+    verified: VerificationReport,
 ) -> None:
     place = (season["season"]["slug"], run["task"], run["phase"])
     signed_place = tuple(opened["task"][name] for name in ("season", "task", "phase"))
@@ -70,7 +73,7 @@ def _compare_receipt(
         "task": signed_place == place,
         "run": signed_run_digest == run_digest,
         "gold": opened["gold"]["sha256"] == evaluation["gold"]["sha256"],
-        "scores": opened["scores"] == committed_scores(evaluation["metrics"]),
+        "scores": opened["scores"] == select_committed_scores(evaluation["metrics"]),
     }
     for name, is_equal in agrees.items():
         if not is_equal:

@@ -13,7 +13,7 @@ VALUE_DIGITS, INTERVAL_DIGITS, MODEL_DECIMALS = 12, 10, 5
 
 
 @dataclass
-class Verified:
+class VerificationReport:
     equal: int = 0
     unequal: int = 0
     #: ``differing`` contains a message for each different number or other fault.
@@ -54,7 +54,7 @@ class Verified:
         """
         for name in dict.fromkeys([*archived, *expected]):
             one, other = archived.get(name), expected.get(name)
-            if is_same(name, one, other, is_model=is_model):
+            if is_equal_number(name, one, other, is_model=is_model):
                 self.equal += 1
             else:
                 self.unequal += 1
@@ -109,7 +109,9 @@ class Verified:
         }
 
 
-def is_same(part: str, one: object, other: object, *, is_model: bool = False) -> bool:
+def is_equal_number(
+    part: str, one: object, other: object, *, is_model: bool = False
+) -> bool:
     """Return True if two numbers are equal to the precision that is required for this
     kind of number.
     """

@@ -39,19 +39,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from scoring.stats.finding import Conclusion, Figure, Finding
+from scoring.stats.finding import DifferenceFinding, PaperConclusion, TableFigure
 from tasks.types.problems import InputRefused, Problem
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[2]
+CELL_DECLARATIONS_FOLDER = Path(__file__).resolve().parent
+REPOSITORY_ROOT = CELL_DECLARATIONS_FOLDER.parents[2]
 #: The default tolerance is half a unit of the last decimal that the paper prints.
-PRINTED, INTERVAL = "printed", "interval"
+PRINTED_TOLERANCE, INTERVAL_TOLERANCE = "printed", "interval"
 EQUAL, COMPATIBLE, DIFFERS = "equal", "compatible", "differs"
-CANNOT, FAILS = "cannot", "fails"
-STATES = (EQUAL, COMPATIBLE, DIFFERS, CANNOT, FAILS)
-STEADY = 1e-6
+NOT_COMPUTABLE, FAILS = "cannot", "fails"
+CELL_STATES = (EQUAL, COMPATIBLE, DIFFERS, NOT_COMPUTABLE, FAILS)
+RECORDED_VALUE_TOLERANCE = 1e-6
 #: Reasons for which the figures of a paper cannot be computed.
-ABSENT, ASKED, UNSEEN, READ = KINDS = (
+DATA_DO_NOT_EXIST, DATA_ON_REQUEST, DATA_FORM_UNSEEN, DATA_READABLE = (
+    MISSING_DATA_KINDS
+) = (
     "does not exist",
     "must be asked for",
     "is there, form not seen",
@@ -60,14 +62,14 @@ ABSENT, ASKED, UNSEEN, READ = KINDS = (
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Cells:
+class CellSet:
     """A set of cells.
 
     For each field of a row, ``names`` maps the names in the paper to the names that the
     program uses. If ``names`` has no entry for the field `metric`, the set of cells
     contains all metrics. ``scale`` is the factor by which computed values are
     multiplied. If the figures cannot be computed, ``kind`` is one of the reasons in
-    KINDS. ``address`` is the URL of public data that the figures need, and ``reader``
+    MISSING_DATA_KINDS. ``address`` is the URL of public data that the figures need, and ``reader``
     is the command that can read these data.
     """
 
@@ -78,7 +80,7 @@ class Cells:
     program: str = ""
     ours: str = ""
     scale: float = 1.0
-    tolerance: str | float = PRINTED
+    tolerance: str | float = PRINTED_TOLERANCE
     reason: str = ""
     differs: str = ""
     cannot: str = ""
@@ -91,18 +93,18 @@ class Cells:
         return self.names.get(name, {}).get(str(value), str(value))
 
     @property
-    def excuse(self) -> str:
+    def missing_data_text(self) -> str:
         words = {
-            ABSENT: "it does not exist",
-            ASKED: "it must be asked for",
-            UNSEEN: f"it is at {self.address}, its form was not seen here",
-            READ: f"it is at {self.address}, read by `{self.reader}`",
+            DATA_DO_NOT_EXIST: "it does not exist",
+            DATA_ON_REQUEST: "it must be asked for",
+            DATA_FORM_UNSEEN: f"it is at {self.address}, its form was not seen here",
+            DATA_READABLE: f"it is at {self.address}, read by `{self.reader}`",
         }[self.kind]
         return f"*{words}*; {self.cannot}"
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnFinding:
+class RecomputedFinding:
     conclusion: str
     program: str
     reading: str
@@ -114,18 +116,19 @@ class OwnFinding:
     def key(self) -> str:
         return f"{self.conclusion} | {self.reading}"
 
-    def of(self, told: Any) -> Finding:
+    def of(self, told: Any) -> DifferenceFinding:
         if not self.ours:
-            return Finding(**told)
+            return DifferenceFinding(**told)
         difference, low, high = map(
-            float, map(_at(told, self.ours).get, ("difference", "low", "high"))
+            float,
+            map(_resolve_pointer(told, self.ours).get, ("difference", "low", "high")),
         )
-        return Finding(1, int(difference > 0), difference, low, high)
+        return DifferenceFinding(1, int(difference > 0), difference, low, high)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    cells: Cells
+class TableCell:
+    cells: CellSet
     row: Mapping[str, Any]
     metric: str
     key: str
@@ -164,10 +167,10 @@ class Cell:
         """
         return math.nan if self.printed is None else ours[0] - self.printed
 
-    def is_within_bound(self, ours: Sequence[float]) -> bool:
+    def is_near_expected_difference(self, ours: Sequence[float]) -> bool:
         return self._is_near(self.difference(ours), float(self.stated or 0))
 
-    def rounded(self, ours: Sequence[float]) -> str:
+    def format_difference(self, ours: Sequence[float]) -> str:
         """Return the computed value minus the printed value, with as many decimals as
         the printed value.
         """
@@ -175,9 +178,9 @@ class Cell:
 
     def state(self, ours: Sequence[float] | None) -> str:
         if self.cells.cannot or ours is None:
-            return CANNOT
+            return NOT_COMPUTABLE
         difference = self.difference(ours)
-        if not self.is_within_bound(ours):
+        if not self.is_near_expected_difference(ours):
             return FAILS
         if self._is_near(difference, 0):
             return EQUAL
@@ -189,14 +192,14 @@ class Cell:
         return bool(abs(difference - expected) <= 0.5 * 10**-self.digits + 1e-9)
 
     def _is_compatible(self, ours: Sequence[float]) -> bool:
-        if self.printed is None or self.cells.tolerance == PRINTED:
+        if self.printed is None or self.cells.tolerance == PRINTED_TOLERANCE:
             return False
-        if self.cells.tolerance == INTERVAL:
+        if self.cells.tolerance == INTERVAL_TOLERANCE:
             return min(ours) <= self.printed <= max(ours)
         return abs(self.difference(ours)) <= float(self.cells.tolerance)
 
 
-class Paper:
+class ReproducedPaper:
     def __init__(self, path: Path) -> None:
         facts = tomllib.loads(path.read_text(encoding="utf-8"))
         self.name, self.title, self.rows = (
@@ -204,12 +207,14 @@ class Paper:
             facts["title"],
             facts.get("rows", []),
         )
-        self._published = ROOT / facts["printed"]
+        self._published = REPOSITORY_ROOT / facts["printed"]
         self._recorded = path.parent / "ours" / f"{path.stem}.json"
         self._bounds = path.parent / "bounds" / path.name
         self.programs: Mapping[str, Sequence[str]] = facts.get("programs", {})
-        self.sets = [Cells(**each) for each in facts["cells"]]
-        self.findings = [OwnFinding(**each) for each in facts.get("findings", ())]
+        self.sets = [CellSet(**each) for each in facts["cells"]]
+        self.findings = [
+            RecomputedFinding(**each) for each in facts.get("findings", ())
+        ]
 
     @cached_property
     def tables(self) -> Mapping[str, Any]:
@@ -230,13 +235,14 @@ class Paper:
         }
 
     @property
-    def conclusions(self) -> Iterator[tuple[str, Conclusion]]:
+    def conclusions(self) -> Iterator[tuple[str, PaperConclusion]]:
         for name, table in self.tables.items():
             yield from (
-                (name, Conclusion(**facts)) for facts in table.get("conclusions", [])
+                (name, PaperConclusion(**facts))
+                for facts in table.get("conclusions", [])
             )
 
-    def cells(self) -> Iterator[Cell]:
+    def cells(self) -> Iterator[TableCell]:
         for one in self.sets:
             table = self.tables[one.table]
             for row in table["rows"]:
@@ -252,7 +258,7 @@ class Paper:
                         key = " | ".join(
                             [one.table, ", ".join(label), metric, one.reading]
                         )
-                        yield Cell(
+                        yield TableCell(
                             cells=one,
                             row=row,
                             metric=metric,
@@ -261,7 +267,7 @@ class Paper:
                             stated=self.bounds.get(key, ""),
                         )
 
-    def printed(self, table: str, conclusion: Conclusion) -> list[Figure]:
+    def printed(self, table: str, conclusion: PaperConclusion) -> list[TableFigure]:
         """Return the printed figures that support a conclusion of the paper, with the
         fields of their rows.
         """
@@ -273,14 +279,16 @@ class Paper:
             if value is not None
         ]
 
-    def figures(self, table: str, conclusion: Conclusion) -> dict[str, list[Figure]]:
+    def figures(
+        self, table: str, conclusion: PaperConclusion
+    ) -> dict[str, list[TableFigure]]:
         """For each interpretation of the paper, return the figures that support a
         conclusion. The key `printed`, which has the printed figures, comes first.
         """
         figures = {"printed": self.printed(table, conclusion)}
         for cell in self.cells():
             if cell.cells.table in (table, *conclusion.also) and (
-                ours := self.recorded.get(cell.key)
+                ours := self.recorded_values.get(cell.key)
             ):
                 own = figures.setdefault(cell.cells.reading, [])
                 own.append(({**cell.row, "metric": cell.metric}, ours[0]))
@@ -296,7 +304,7 @@ class Paper:
         return tomllib.loads(self._bounds.read_text(encoding="utf-8"))
 
     @cached_property
-    def recorded(self) -> dict[str, list[float]]:
+    def recorded_values(self) -> dict[str, list[float]]:
         return (
             dict(json.loads(self._recorded.read_bytes()))
             if self._recorded.is_file()
@@ -304,24 +312,26 @@ class Paper:
         )
 
     def record(self) -> None:
-        if not self.recorded:
+        if not self.recorded_values:
             return
         lines = (
             f"{json.dumps(key)}: {json.dumps(value)}"
-            for key, value in sorted(self.recorded.items())
+            for key, value in sorted(self.recorded_values.items())
         )
         self._recorded.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
-def papers(names: Sequence[str] = ()) -> list[Paper]:
+def papers(names: Sequence[str] = ()) -> list[ReproducedPaper]:
     found = [
-        Paper(path) for path in HERE.glob("*.toml") if not names or path.stem in names
+        ReproducedPaper(path)
+        for path in CELL_DECLARATIONS_FOLDER.glob("*.toml")
+        if not names or path.stem in names
     ]
     return sorted(found, key=lambda paper: (paper.rows[:1], paper.name))
 
 
 @dataclass
-class Computed:
+class ComputedFigures:
     """The figures of a paper that programs have computed.
 
     ``values`` maps the key of a figure to a list of the value and, if available, the
@@ -333,24 +343,24 @@ class Computed:
     faults: list[str] = field(default_factory=list)
 
 
-def compute(  # noqa: C901  (two loops over one cache)
-    paper: Paper,
+def compute_figures(  # noqa: C901  (two loops over one cache)
+    paper: ReproducedPaper,
     data: Path,
     *,
     quick: bool = False,
     progress: Callable[[str], None] = lambda step: None,
-) -> Computed:
+) -> ComputedFigures:
     """Compute the figures that a paper prints from the corpora in a folder.
 
     ``progress`` is called before each program starts.
     """
-    told = Computed()
+    told = ComputedFigures()
     known: dict[str, Any] = {}
 
-    def output(commands: Sequence[str]) -> Any:
+    def compute_output_once(commands: Sequence[str]) -> Any:
         if (words := "\n".join(commands)) not in known:
             progress(f"{paper.name}: scoring {commands[0]}")
-            known[words] = _output(commands, data)
+            known[words] = _run_commands(commands, data)
         if isinstance(known[words], str):
             told.skipped[known[words]] += 1
             return None
@@ -365,7 +375,7 @@ def compute(  # noqa: C901  (two loops over one cache)
                 words.format(**folders, **one.runs)
                 for words in paper.programs[one.program]
             ]
-            if found := output(commands):
+            if found := compute_output_once(commands):
                 try:
                     told.values[one.key] = list(astuple(one.of(found)))
                 except (LookupError, TypeError) as fault:
@@ -375,7 +385,7 @@ def compute(  # noqa: C901  (two loops over one cache)
         for cell in paper.cells():
             if cell.cells.cannot or (quick and not cell.cells.quick):
                 continue
-            computed = output(
+            computed = compute_output_once(
                 [
                     cell.filled(words, **folders)
                     for words in paper.programs[cell.cells.program]
@@ -386,7 +396,7 @@ def compute(  # noqa: C901  (two loops over one cache)
             try:
                 pointers = cell.filled(cell.cells.ours).split(";")
                 told.values[cell.key] = [
-                    float(_at(computed, pointer)) * cell.cells.scale
+                    float(_resolve_pointer(computed, pointer)) * cell.cells.scale
                     for pointer in pointers
                 ]
             except (LookupError, TypeError, ValueError) as fault:
@@ -396,7 +406,7 @@ def compute(  # noqa: C901  (two loops over one cache)
     return told
 
 
-def _output(commands: Sequence[str], data: Path) -> Any:
+def _run_commands(commands: Sequence[str], data: Path) -> Any:
     from scoring.__main__ import main
 
     given = [
@@ -417,7 +427,7 @@ def _output(commands: Sequence[str], data: Path) -> Any:
     return json.loads(said.getvalue())
 
 
-def _at(value: Any, pointer: str) -> Any:
+def _resolve_pointer(value: Any, pointer: str) -> Any:
     for part in pointer.split("|"):
         if isinstance(value, list):
             wanted = [pair.partition("=")[::2] for pair in part.split("&")]
@@ -432,28 +442,34 @@ def _at(value: Any, pointer: str) -> Any:
     return value
 
 
-def moved(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
+def describe_changed_values(
+    paper: ReproducedPaper, values: Mapping[str, Sequence[float]]
+) -> list[str]:
     """Describe each computed value that differs from the stored value."""
     return [
         f"{key}: {new[0]:.6g}, recorded {old[0]:.6g}"
         for key, new in values.items()
-        if (old := paper.recorded.get(key)) is not None
+        if (old := paper.recorded_values.get(key)) is not None
         and any(
-            abs(a - b) > STEADY * max(1.0, abs(b))
+            abs(a - b) > RECORDED_VALUE_TOLERANCE * max(1.0, abs(b))
             for a, b in zip(new, old, strict=True)
         )
     ]
 
 
-def unrecorded(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
+def describe_unrecorded_values(
+    paper: ReproducedPaper, values: Mapping[str, Sequence[float]]
+) -> list[str]:
     return [
         f"{key}: {new[0]:.6g}, and nothing is recorded"
         for key, new in values.items()
-        if key not in paper.recorded
+        if key not in paper.recorded_values
     ]
 
 
-def failures(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
+def describe_deviating_figures(
+    paper: ReproducedPaper, values: Mapping[str, Sequence[float]]
+) -> list[str]:
     """Describe each figure of the paper that deviates too much from its expected
     difference.
     """
@@ -462,39 +478,43 @@ def failures(paper: Paper, values: Mapping[str, Sequence[float]]) -> list[str]:
         if (ours := values.get(cell.key)) is None or cell.state(ours) != FAILS:
             continue
         message = f"{cell.key}: printed {cell.text}, ours {ours[0]:.6g}"
-        if cell.is_within_bound(ours):
+        if cell.is_near_expected_difference(ours):
             lines.append(f"{message}, and no reason is given")
         else:
             expected = cell.stated or "an equal figure"
-            own = cell.rounded(ours)
+            own = cell.format_difference(ours)
             lines.append(f"{message}; the difference is {own}, expected is {expected}")
     return lines
 
 
-def decided(paper: Paper) -> dict[str, list[tuple[Cell, str]]]:
+def determine_cell_states(
+    paper: ReproducedPaper,
+) -> dict[str, list[tuple[TableCell, str]]]:
     """Return the cells of each table with their states, without alternative
     interpretations.
     """
     seen: dict[tuple[str, int, str], None] = {}
-    tables: dict[str, list[tuple[Cell, str]]] = {}
+    tables: dict[str, list[tuple[TableCell, str]]] = {}
     for cell in paper.cells():
         if (figure := (cell.cells.table, id(cell.row), cell.metric)) not in seen:
             seen[figure] = None
             tables.setdefault(cell.cells.table, []).append(
-                (cell, cell.state(paper.recorded.get(cell.key)))
+                (cell, cell.state(paper.recorded_values.get(cell.key)))
             )
     return tables
 
 
-def excused(paper: Paper) -> Counter[str]:
+def count_missing_data_kinds(paper: ReproducedPaper) -> Counter[str]:
     """Count the figures of the paper that cannot be computed, by kind of reason."""
     return Counter(
         cell.cells.kind
-        for cells in decided(paper).values()
+        for cells in determine_cell_states(paper).values()
         for cell, state in cells
-        if state == CANNOT
+        if state == NOT_COMPUTABLE
     )
 
 
-def counts(paper: Paper) -> Counter[str]:
-    return Counter(state for cells in decided(paper).values() for _, state in cells)
+def count_cell_states(paper: ReproducedPaper) -> Counter[str]:
+    return Counter(
+        state for cells in determine_cell_states(paper).values() for _, state in cells
+    )

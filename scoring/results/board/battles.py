@@ -9,22 +9,27 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
-from citeboard.core.plain_text import plain
+from citeboard.core.plain_text import format_spreadsheet_cell
 from scoring.models import Preference, Sheet
-from scoring.offline.battles import as_facts
-from scoring.results.board.exports import csv_text
+from scoring.offline.battles import convert_battle_results_to_json
+from scoring.results.board.exports import format_as_csv
 from scoring.results.board.visibility import (
-    SEASON_STAFF_AUDIENCES,
+    AUDIENCES_OF_SEASON_STAFF,
     Audience,
-    Visibility,
-    freeze_time_for,
+    BoardVisibility,
+    determine_battle_board_visibility,
+    find_freeze_time_for_audience,
     shows_teams,
-    visibility_of_battles,
 )
-from scoring.stats.battles import Battle, Board, Standing, board_of
+from scoring.stats.battles import (
+    Battle,
+    BattleResults,
+    BattleStanding,
+    compute_battle_results,
+)
 from tasks.models import Phase, Registration, Submission
-from tasks.types.jsonlines import as_lines, well_formed
-from tasks.types.text import nfc
+from tasks.types.jsonlines import format_as_json_lines, replace_unpaired_surrogates
+from tasks.types.text import normalise_to_nfc
 
 #: In a phase with battles but no scores, runs in the states UNSCORED_RUN_STATES are also compared.
 UNSCORED_RUN_STATES = (
@@ -48,7 +53,9 @@ BATTLE_CSV_COLUMNS = (
 )
 
 
-def battle_runs(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Submission]:
+def select_runs_for_battle_board(
+    phase: Phase, at: dt.datetime | None = None
+) -> QuerySet[Submission]:
     """Return the runs that a board of battles may include, which are not withdrawn, not
     excluded and not late.
 
@@ -78,11 +85,11 @@ def battle_runs(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Submiss
     return runs.select_related("team").order_by("pk")
 
 
-def unique_system_names(runs: Iterable[Submission]) -> dict[int, str]:
+def build_unique_system_names(runs: Iterable[Submission]) -> dict[int, str]:
     """Return a name for each run, which is the system's name, and also has the run's id
     if several runs have the same system.
     """
-    systems = {run.pk: _normalise_name(run.system) for run in runs}
+    systems = {run.pk: _normalise_unicode(run.system) for run in runs}
     counts = Counter(systems.values())
     return {
         pk: system if counts[system] == 1 else f"{system} #{pk}"
@@ -90,7 +97,7 @@ def unique_system_names(runs: Iterable[Submission]) -> dict[int, str]:
     }
 
 
-def runs_by_name(
+def index_runs_by_system_name(
     runs: Sequence[Submission], preferred: Iterable[int] = ()
 ) -> dict[str, Submission]:
     """Return the runs keyed by the name of the system, and by the name with the run's
@@ -99,11 +106,11 @@ def runs_by_name(
     If several runs have the same system, the name of the system alone refers to its
     only run in ``preferred``, or to no run.
     """
-    named = {f"{_normalise_name(run.system)} #{run.pk}": run for run in runs}
+    named = {f"{_normalise_unicode(run.system)} #{run.pk}": run for run in runs}
     first = set(preferred)
     by_system: dict[str, list[Submission]] = {}
     for run in runs:
-        by_system.setdefault(_normalise_name(run.system), []).append(run)
+        by_system.setdefault(_normalise_unicode(run.system), []).append(run)
     for system, own in by_system.items():
         chosen = [run for run in own if run.pk in first] if len(own) > 1 else own
         if len(chosen) == 1:
@@ -111,16 +118,18 @@ def runs_by_name(
     return named
 
 
-def _normalise_name(text: str) -> str:
-    return nfc(well_formed(text))
+def _normalise_unicode(text: str) -> str:
+    return normalise_to_nfc(replace_unpaired_surrogates(text))
 
 
-def published_sheets(phase: Phase, at: dt.datetime | None = None) -> QuerySet[Sheet]:
+def find_published_pair_sheets(
+    phase: Phase, at: dt.datetime | None = None
+) -> QuerySet[Sheet]:
     sheets = Sheet.objects.pairs().published().filter(phase=phase)
     return sheets if at is None else sheets.filter(published_at__lte=at)
 
 
-def judge_names_for_export(sheets: QuerySet[Sheet]) -> dict[int, str]:
+def build_judge_names_for_export(sheets: QuerySet[Sheet]) -> dict[int, str]:
     """Return the names of judges in exported files, where programs have their own names
     and people have pseudonyms.
     """
@@ -130,7 +139,7 @@ def judge_names_for_export(sheets: QuerySet[Sheet]) -> dict[int, str]:
         for number, judge in enumerate(judges, start=1):
             pseudonym = f"judge {sheet.pk}-{number}"
             names[judge.pk] = (
-                _normalise_name(judge.name) if sheet.has_programs else pseudonym
+                _normalise_unicode(judge.name) if sheet.has_programs else pseudonym
             )
     return names
 
@@ -143,7 +152,7 @@ class BattleBoardRow:
 
     run: Submission
     team: str
-    standing: Standing
+    standing: BattleStanding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,15 +167,15 @@ class BattleBoard:
     shows_teams: bool
 
     @cached_property
-    def board(self) -> Board:
-        return board_of(self.battles)
+    def board(self) -> BattleResults:
+        return compute_battle_results(self.battles)
 
     @cached_property
     def facts(self) -> dict[str, Any]:
         """Return the results that ``python -m scoring battles`` prints for the exported
         pairwise judgements.
         """
-        return as_facts(self.board)
+        return convert_battle_results_to_json(self.board)
 
     @property
     def lines(self) -> list[BattleBoardRow]:
@@ -193,19 +202,19 @@ class BattleBoard:
                 [
                     row["rank"],
                     *row["ranks"],
-                    plain(row["system"]),
-                    plain(line.team),
+                    format_spreadsheet_cell(row["system"]),
+                    format_spreadsheet_cell(line.team),
                     line.run.pk,
                     *numbers,
                 ]
             )
-        return csv_text(*lines)
+        return format_as_csv(*lines)
 
     def battles_as_json_lines(self) -> str:
         """Return the pairwise judgements as JSON lines, which ``python -m scoring
         battles`` reads.
         """
-        return as_lines(
+        return format_as_json_lines(
             {
                 "topic": own.topic,
                 "left": own.left,
@@ -217,7 +226,7 @@ class BattleBoard:
         ).decode()
 
 
-def _preferences_between_runs(
+def _find_preferences_between_runs(
     sheets: QuerySet[Sheet], runs: QuerySet[Submission]
 ) -> QuerySet[Preference]:
     return Preference.objects.filter(
@@ -225,7 +234,7 @@ def _preferences_between_runs(
     )
 
 
-def battle_board_from_sheets(
+def build_battle_board_from_sheets(
     phase: Phase,
     sheets: QuerySet[Sheet],
     *,
@@ -237,9 +246,9 @@ def battle_board_from_sheets(
 
     If the board is frozen, ``at`` is the time of the freeze.
     """
-    runs = battle_runs(phase, at)
+    runs = select_runs_for_battle_board(phase, at)
     rows = list(
-        _preferences_between_runs(sheets, runs)
+        _find_preferences_between_runs(sheets, runs)
         .order_by("pk")
         .values_list("instance__name", "left", "right", "label", "annotator")
     )
@@ -248,14 +257,18 @@ def battle_board_from_sheets(
     numbers = {number for _, left, right, _, _ in rows for number in (left, right)}
     of_battles = {run.pk: run for run in runs if run.pk in numbers}
     names, judges = (
-        unique_system_names(of_battles.values()),
-        judge_names_for_export(sheets),
+        build_unique_system_names(of_battles.values()),
+        build_judge_names_for_export(sheets),
     )
     return BattleBoard(
         phase=phase,
         battles=[
             Battle(
-                _normalise_name(topic), names[left], names[right], label, judges[judge]
+                _normalise_unicode(topic),
+                names[left],
+                names[right],
+                label,
+                judges[judge],
             )
             for topic, left, right, label, judge in rows
         ],
@@ -264,35 +277,39 @@ def battle_board_from_sheets(
     )
 
 
-def battle_run_ids(phase: Phase, audience: Audience) -> tuple[int, ...]:
+def list_run_ids_on_battle_board(phase: Phase, audience: Audience) -> tuple[int, ...]:
     """Return the ids of the runs that the board of battles for this audience may
     include. Cache keys of the board contain these ids, because the version of the phase
     may not change with a run.
     """
-    runs = battle_runs(phase, freeze_time_for(phase, audience))
+    runs = select_runs_for_battle_board(
+        phase, find_freeze_time_for_audience(phase, audience)
+    )
     return tuple(runs.values_list("pk", flat=True))
 
 
-def battle_board_for(phase: Phase, audience: Audience) -> BattleBoard | None:
+def load_battle_board_for_audience(
+    phase: Phase, audience: Audience
+) -> BattleBoard | None:
     """Return the board of battles for this audience, or None if the audience may not
     see the board.
     """
-    if visibility_of_battles(phase, audience) != Visibility.SCORES:
+    if determine_battle_board_visibility(phase, audience) != BoardVisibility.SCORES:
         return None
-    at = freeze_time_for(phase, audience)
-    has_teams = audience in SEASON_STAFF_AUDIENCES or shows_teams(phase, audience)
-    sheets = published_sheets(phase, at)
-    return battle_board_from_sheets(phase, sheets, has_teams=has_teams, at=at)
+    at = find_freeze_time_for_audience(phase, audience)
+    has_teams = audience in AUDIENCES_OF_SEASON_STAFF or shows_teams(phase, audience)
+    sheets = find_published_pair_sheets(phase, at)
+    return build_battle_board_from_sheets(phase, sheets, has_teams=has_teams, at=at)
 
 
 def has_battle_board(phase: Phase, audience: Audience) -> bool:
     """Return True if the phase has a board of battles that this audience may see."""
     if phase.task.task_type.human_evaluation is None:
         return False
-    if visibility_of_battles(phase, audience) != Visibility.SCORES:
+    if determine_battle_board_visibility(phase, audience) != BoardVisibility.SCORES:
         return False
-    at = freeze_time_for(phase, audience)
+    at = find_freeze_time_for_audience(phase, audience)
     # Judgements appear on the board only after the compared runs have been scored.
-    return _preferences_between_runs(
-        published_sheets(phase, at), battle_runs(phase, at)
+    return _find_preferences_between_runs(
+        find_published_pair_sheets(phase, at), select_runs_for_battle_board(phase, at)
     ).exists()

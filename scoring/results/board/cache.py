@@ -18,16 +18,20 @@ from django.utils.timezone import now
 from django.utils.translation import get_language
 
 from citeboard.core import instruments
-from citeboard.core.release import release
+from citeboard.core.release import compute_release_digest
 from citeboard.teams.models import User
-from scoring.results.board.counting import team_memberships_of_organisers
-from scoring.results.board.visibility import Audience, hides_activity, is_public
-from tasks.gold.secrecy import embargoes_of
+from scoring.results.board.counting import query_team_memberships_of_organisers
+from scoring.results.board.visibility import (
+    Audience,
+    hides_run_activity,
+    is_current_board_public,
+)
+from tasks.gold.secrecy import get_embargoes_of_phase
 from tasks.models import Phase
 
-CACHE_SECONDS = 3600
+PAGE_CACHE_SECONDS = 3600
 HTML_CONTENT_TYPE = "text/html; charset=utf-8"
-VARY_HEADER = "Cookie, HX-Request"
+VARY_HEADER_VALUE = "Cookie, HX-Request"
 
 
 class RenderedPage(NamedTuple):
@@ -39,12 +43,12 @@ class RenderedPage(NamedTuple):
     hides_activity: bool = False
 
 
-class _CachedPage(NamedTuple):
+class _CachedPageWithETag(NamedTuple):
     content: bytes
     tag: str
 
 
-def cached_phase_page(
+def load_or_render_phase_page(
     request: HttpRequest,
     phase: Phase,
     audience: Audience,
@@ -57,13 +61,17 @@ def cached_phase_page(
     key contains ``query``, which are the parameters that the view reads, and the values
     in ``more``.
     """
-    key = page_cache_key(request, query, board_version(phase), audience, *more)
-    response = cached_response(request, key, content_type=content_type)
+    key = build_page_cache_key(request, query, board_version(phase), audience, *more)
+    response = find_cached_response(request, key, content_type=content_type)
     if response is not None:
         return response
-    page = RenderedPage(body(), hides_activity(phase, audience))
-    return cache_new_response(
-        request, key, page, is_public=is_public(phase), content_type=content_type
+    page = RenderedPage(body(), hides_run_activity(phase, audience))
+    return cache_and_return_page(
+        request,
+        key,
+        page,
+        is_public=is_current_board_public(phase),
+        content_type=content_type,
     )
 
 
@@ -76,8 +84,8 @@ def board_version(phase: Phase) -> tuple[object, ...]:
         phase.pk,
         phase.version,
         phase.confirmation_ended_at,
-        team_memberships_of_organisers(task.season_id),
-        embargoes_of(phase).facts(),
+        query_team_memberships_of_organisers(task.season_id),
+        get_embargoes_of_phase(phase).facts(),
         *(
             fact
             for row in (phase, task, task.season)
@@ -86,18 +94,24 @@ def board_version(phase: Phase) -> tuple[object, ...]:
     )
 
 
-def page_cache_key(request: HttpRequest, query: object, *facts: object) -> str:
+def build_page_cache_key(request: HttpRequest, query: object, *facts: object) -> str:
     """Return the key under which the cache stores a page. The argument ``query`` must
     contain exactly the parameters that the view reads.
     """
     is_part = bool(request.headers.get("HX-Request"))
     foot = settings.PRIVACY_NOTICE, settings.IMPRINT
-    return digest_of(
-        facts, request.path, query, is_part, get_language(), release(), foot
+    return hash_cache_key_values(
+        facts,
+        request.path,
+        query,
+        is_part,
+        get_language(),
+        compute_release_digest(),
+        foot,
     )
 
 
-def digest_of(*facts: object) -> str:
+def hash_cache_key_values(*facts: object) -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
 
 
@@ -105,71 +119,73 @@ def is_signed_in(request: HttpRequest) -> bool:
     return isinstance(request.user, User)
 
 
-def cached_response(
+def find_cached_response(
     request: HttpRequest, key: str, *, content_type: str = HTML_CONTENT_TYPE
 ) -> HttpResponse | None:
     """Return the cached page, a response with status 304 if the browser's copy is
     current, or None if the page must be rendered.
     """
-    if _is_personal_page(request):
+    if _has_personal_content(request):
         return None
     tag = f'"{key}"'
     response = get_conditional_response(request, etag=tag)
     if response is not None and response.status_code == 304:
-        instruments.BOARD_PAGES_SERVED.labels("reader").inc()
-        return _set_shared_headers(response)
-    entry: _CachedPage | None = caches["pages"].get(key)
+        instruments.BOARD_PAGES_SERVED_COUNTER.labels("reader").inc()
+        return _set_cache_control_and_vary(response)
+    entry: _CachedPageWithETag | None = caches["pages"].get(key)
     if entry is None:
         return None
-    instruments.BOARD_PAGES_SERVED.labels("cache").inc()
-    return _set_shared_headers(_conditional_response(request, entry, content_type))
+    instruments.BOARD_PAGES_SERVED_COUNTER.labels("cache").inc()
+    return _set_cache_control_and_vary(_respond_with_etag(request, entry, content_type))
 
 
-def cache_new_response(
+def cache_and_return_page(
     request: HttpRequest,
     key: str,
     page: RenderedPage,
     *,
     is_public: bool,
     content_type: str = HTML_CONTENT_TYPE,
-    seconds: int = CACHE_SECONDS,
+    seconds: int = PAGE_CACHE_SECONDS,
 ) -> HttpResponse:
     """Return the response with a newly rendered page, and store the page in the cache
     if all visitors share the page.
     """
-    instruments.BOARD_PAGES_SERVED.labels("made").inc()
+    instruments.BOARD_PAGES_SERVED_COUNTER.labels("made").inc()
     content = page.content.encode() if isinstance(page.content, str) else page.content
     if request.COOKIES.get("messages"):
         return HttpResponse(content, content_type=content_type)
-    entry = _CachedPage(content, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+    entry = _CachedPageWithETag(
+        content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    )
     if is_signed_in(request):
-        response = _conditional_response(request, entry, content_type)
+        response = _respond_with_etag(request, entry, content_type)
         if is_public:
             response["Cache-Control"] = "private, no-cache"
-        response["Vary"] = VARY_HEADER
+        response["Vary"] = VARY_HEADER_VALUE
         return response
     # A cache key reveals new activity, so such pages have a digest as ETag.
     if not page.hides_activity:
         entry = entry._replace(tag=f'"{key}"')
     caches["pages"].set(key, entry, seconds)
-    return _set_shared_headers(_conditional_response(request, entry, content_type))
+    return _set_cache_control_and_vary(_respond_with_etag(request, entry, content_type))
 
 
-def _is_personal_page(request: HttpRequest) -> bool:
+def _has_personal_content(request: HttpRequest) -> bool:
     """Return True if the reader is signed in, or if the page must display a message to
     the reader.
     """
     return bool(request.COOKIES.get("messages")) or is_signed_in(request)
 
 
-def _set_shared_headers(response: HttpResponse) -> HttpResponse:
+def _set_cache_control_and_vary(response: HttpResponse) -> HttpResponse:
     response["Cache-Control"] = "no-cache"
-    response["Vary"] = VARY_HEADER
+    response["Vary"] = VARY_HEADER_VALUE
     return response
 
 
-def _conditional_response(
-    request: HttpRequest, entry: _CachedPage, content_type: str
+def _respond_with_etag(
+    request: HttpRequest, entry: _CachedPageWithETag, content_type: str
 ) -> HttpResponse:
     response = HttpResponse(entry.content, content_type=content_type)
     answer = get_conditional_response(request, etag=entry.tag, response=response)

@@ -15,71 +15,77 @@ from citeboard.core.instants import format_utc_minute
 from citeboard.core.words import count_with_noun, join_names, localize_separators
 from scoring.figures import (
     Axis,
-    Bars,
-    Dots,
+    BarChart,
+    DotPlot,
+    FigureValue,
     HeatMap,
-    Measured,
-    Point,
     PointSeries,
-    Scatter,
-    Series,
-    bounds_of,
+    ScatterPlot,
+    ScatterPoint,
+    ValueSeries,
+    find_metric_bounds,
 )
 from scoring.figures.description import MAX_SERIES
-from scoring.metrics.base import Fixed
-from scoring.results.board.differences import ClassTable, ComparedSystem, FixedClass
+from scoring.metrics.base import FixedValueReason
+from scoring.results.board.differences import (
+    GoldDeterminedClass,
+    ScoresByClassTable,
+    SystemWithEvaluation,
+)
 from scoring.results.board.formatting import (
-    class_label,
-    decimals,
-    dimension_label,
-    interval,
-    metric_label,
-    score_with_interval,
-    shown,
+    decimal_places_for_scale,
+    display_name_of_class,
+    display_name_of_dimension,
+    display_name_of_metric,
+    format_interval,
+    format_score,
+    format_score_with_interval,
 )
 from scoring.results.board.manual_scores import TeamReportedFigures
-from scoring.results.board.standings import Board, Cell, Column, Row
-from scoring.stats.finding import finding
-from scoring.stats.jackknife import t_quantile
-from scoring.stats.significance import ALPHA
+from scoring.results.board.standings import Board, BoardRow, BoardScoreColumn, ScoreCell
+from scoring.stats.finding import summarise_differences
+from scoring.stats.jackknife import compute_t_quantile
+from scoring.stats.significance import FAMILYWISE_ERROR_RATE
 from scoring.tools.baselines import Baseline, baselines
-from tasks.submissions.run_card import TeamMeasure
+from tasks.submissions.run_card import TeamReportedMeasure
 
-#: A chart labels at most MAX_POINTS_LABELLED points with names.
-MAX_POINTS_LABELLED = 12
+#: A chart labels at most MAX_LABELLED_CHART_POINTS points with names.
+MAX_LABELLED_CHART_POINTS = 12
 #: A chart of a whole board has at most MAX_CHART_ROWS rows, but the table has all rows.
 MAX_CHART_ROWS = 40
 
 
-def score_axis(title: str, scale: float, *, has_zero: bool = False) -> Axis:
+def build_score_axis(title: str, scale: float, *, has_zero: bool = False) -> Axis:
     return Axis(
         title=title,
-        decimals=decimals(scale),
-        bounds=bounds_of(scale),
+        decimals=decimal_places_for_scale(scale),
+        bounds=find_metric_bounds(scale),
         has_zero=has_zero,
     )
 
 
-def ranking_chart(board: Board) -> Dots | None:
+def build_ranking_chart(board: Board) -> DotPlot | None:
     ranking = board.ranking
     if ranking is None or not board.rows:
         return None
     rows = board.rows[:MAX_CHART_ROWS]
-    label = metric_label(ranking.metric)
+    label = display_name_of_metric(ranking.metric)
     cells = [row.scores.get(ranking.name) for row in rows]
-    return Dots(
+    return DotPlot(
         title=f"{board.phase.task}, {board.phase}: {label}",
         labels=[
             f"{row.system} ({', '.join([row.display_name, *row.seed_words])})"
             for row in rows
         ],
-        series=[Series(name=label, values=[Measured.of(cell) for cell in cells])],
-        axis=score_axis(label, ranking.scale),
+        series=[
+            ValueSeries(name=label, values=[FigureValue.of(cell) for cell in cells])
+        ],
+        axis=build_score_axis(label, ranking.scale),
     )
 
 
-def class_heat_map(
-    table: ClassTable, leading: Mapping[str, int] | None = None, label: str = ""
+def build_class_heat_map(
+    table: ScoresByClassTable, leading: Mapping[str, int] | None = None, label: str = ""
 ) -> HeatMap:
     """Return the heat map of a table that shows the scores of each system in each
     class.
@@ -89,7 +95,7 @@ def class_heat_map(
     publication.
     """
 
-    def text(name: str, row: ComparedSystem) -> str:
+    def format_class_score(name: str, row: SystemWithEvaluation) -> str:
         value = table.value(name, row)
         if value is None:
             return (
@@ -97,7 +103,7 @@ def class_heat_map(
                 if (name, row.evaluation) in table.infinite
                 else ""
             )
-        return shown(value, table.scale) + (
+        return format_score(value, table.scale) + (
             " *" if (leading or {}).get(name) == row.evaluation else ""
         )
 
@@ -111,24 +117,26 @@ def class_heat_map(
         default=table.scale,
     )
     return HeatMap(
-        title=_metric_by_dimension_title(table, label),
-        description=class_table_summary(table),
+        title=_format_metric_by_dimension_title(table, label),
+        description=summarise_class_table(table),
         rows=[
-            name.label if label else class_label(name.label) for name in table.classes
+            name.label if label else display_name_of_class(name.label)
+            for name in table.classes
         ],
         columns=[row.system for row in table.systems],
         values=values,
         texts=[
-            [text(name.label, row) for row in table.systems] for name in table.classes
+            [format_class_score(name.label, row) for row in table.systems]
+            for name in table.classes
         ],
         high=highest or table.scale or 1,
     )
 
 
-def class_bar_chart(table: ClassTable, label: str = "") -> Bars:
-    def measured_score(name: str, row: ComparedSystem) -> Measured:
+def build_class_bar_chart(table: ScoresByClassTable, label: str = "") -> BarChart:
+    def measured_score(name: str, row: SystemWithEvaluation) -> FigureValue:
         low, high = table.intervals.get((name, row.evaluation), (None, None))
-        return Measured(
+        return FigureValue(
             value=table.value(name, row), low=low, high=high, text=table.text(name, row)
         )
 
@@ -136,34 +144,37 @@ def class_bar_chart(table: ClassTable, label: str = "") -> Bars:
     labels = [
         name.label for name in table.classes if table.mean(name.label) is not None
     ]
-    return Bars(
-        title=_metric_by_dimension_title(table, label),
-        description=class_table_summary(table),
-        labels=labels if label else [class_label(name) for name in labels],
+    return BarChart(
+        title=_format_metric_by_dimension_title(table, label),
+        description=summarise_class_table(table),
+        labels=labels if label else [display_name_of_class(name) for name in labels],
         series=[
-            Series(
+            ValueSeries(
                 name=row.system, values=[measured_score(name, row) for name in labels]
             )
             for row in table.systems
         ],
-        axis=score_axis(
-            label or metric_label(table.metric), table.scale, has_zero=True
+        axis=build_score_axis(
+            label or display_name_of_metric(table.metric), table.scale, has_zero=True
         ),
     )
 
 
-def _metric_by_dimension_title(table: ClassTable, label: str) -> str:
+def _format_metric_by_dimension_title(table: ScoresByClassTable, label: str) -> str:
     return _("%(metrics)s by %(dimension)s") % {
-        "metrics": label or metric_label(table.metric),
-        "dimension": dimension_label(table.dimension),
+        "metrics": label or display_name_of_metric(table.metric),
+        "dimension": display_name_of_dimension(table.dimension),
     }
 
 
-def score_against_cost_chart(
-    board: Board, ranking: Column, figures: TeamReportedFigures, measure: TeamMeasure
-) -> Scatter:
+def build_score_against_cost_chart(
+    board: Board,
+    ranking: BoardScoreColumn,
+    figures: TeamReportedFigures,
+    measure: TeamReportedMeasure,
+) -> ScatterPlot:
     points = [
-        Point(name=row.system, x=Measured(value=cost), y=Measured.of(cell))
+        ScatterPoint(name=row.system, x=FigureValue(value=cost), y=FigureValue.of(cell))
         for row in figures.rows
         if (cell := row.scores.get(ranking.name)) and cell.value is not None
         if (cost := figures.value(row, measure)) is not None
@@ -174,8 +185,8 @@ def score_against_cost_chart(
     series = [PointSeries(name=point.name, points=[point]) for point in points]
     if len(points) > MAX_SERIES:
         series = [PointSeries(name=_("runs"), points=points)]
-    label = metric_label(ranking.metric)
-    return Scatter(
+    label = display_name_of_metric(ranking.metric)
+    return ScatterPlot(
         title=_("%(metric)s against %(measure)s")
         % {"metric": label, "measure": measure.titled},
         series=series,
@@ -184,19 +195,21 @@ def score_against_cost_chart(
             kind="log" if is_wide else "linear",
             has_zero=True,
         ),
-        y=score_axis(label, ranking.scale),
+        y=build_score_axis(label, ranking.scale),
     )
 
 
-def metric_pair_chart(pairing: "MetricPairing") -> Scatter:
+def build_metric_pair_chart(pairing: "ScatterOfTwoMetrics") -> ScatterPlot:
     series = [
         PointSeries(
             name=name,
             points=[
-                Point(name=row.system, x=Measured.of(across), y=Measured.of(up))
+                ScatterPoint(
+                    name=row.system, x=FigureValue.of(across), y=FigureValue.of(up)
+                )
                 for row, across, up in points
             ],
-            has_names=len(pairing.points) <= MAX_POINTS_LABELLED,
+            has_names=len(pairing.points) <= MAX_LABELLED_CHART_POINTS,
         )
         for name, is_baseline in ((_("systems"), False), (_("baselines"), True))
         if (
@@ -205,7 +218,7 @@ def metric_pair_chart(pairing: "MetricPairing") -> Scatter:
             ]
         )
     ]
-    if pairing.shares_a_scale and pairing.points:
+    if pairing.has_equal_axis_scales and pairing.points:
         values = [
             cell.value
             for _row, *cells in pairing.points
@@ -213,45 +226,47 @@ def metric_pair_chart(pairing: "MetricPairing") -> Scatter:
             if cell.value is not None
         ]
         ends = [
-            Point(name="", x=Measured(value=end), y=Measured(value=end))
+            ScatterPoint(name="", x=FigureValue(value=end), y=FigureValue(value=end))
             for end in (min(values), max(values))
         ]
         series.append(
             PointSeries(name="", points=ends, has_points=False, is_reference=True)
         )
-    return Scatter(
+    return ScatterPlot(
         title=pairing.title,
         series=series,
-        x=score_axis(metric_label(pairing.across.metric), pairing.across.scale),
-        y=score_axis(metric_label(pairing.up.metric), pairing.up.scale),
+        x=build_score_axis(
+            display_name_of_metric(pairing.across.metric), pairing.across.scale
+        ),
+        y=build_score_axis(display_name_of_metric(pairing.up.metric), pairing.up.scale),
     )
 
 
-def score_history_chart(
-    points: Sequence[tuple[dt.datetime, Measured, str]],
+def build_score_history_chart(
+    points: Sequence[tuple[dt.datetime, FigureValue, str]],
     label: str,
     scale: float,
     *,
     higher_is_better: bool = True,
     published: tuple[str, float] | None = None,
-) -> Scatter:
+) -> ScatterPlot:
     """Return a chart of the scores of a phase's runs in the order of submission, and of
     the best score so far. If ``published`` is given, the chart has a horizontal line at
     the published score.
     """
     runs = [
-        Point(
+        ScatterPoint(
             name=name,
-            x=Measured(value=at.timestamp(), text=format_utc_minute(at)),
+            x=FigureValue(value=at.timestamp(), text=format_utc_minute(at)),
             y=measured,
         )
         for at, measured, name in points
     ]
-    best = best_so_far(
+    best = compute_running_best_values(
         [measured.value for _at, measured, _name in points], higher_is_better
     )
     steps = [
-        Point(name=_("best so far"), x=run.x, y=Measured(value=value))
+        ScatterPoint(name=_("best so far"), x=run.x, y=FigureValue(value=value))
         for run, value in zip(runs, best, strict=True)
     ]
     series = [
@@ -267,21 +282,21 @@ def score_history_chart(
     if published and runs:
         name, value = published
         ends = [
-            Point(name=name, x=x, y=Measured(value=value))
+            ScatterPoint(name=name, x=x, y=FigureValue(value=value))
             for x in (runs[0].x, runs[-1].x)
         ]
         series.append(
             PointSeries(name=name, points=ends, has_points=False, is_reference=True)
         )
-    return Scatter(
+    return ScatterPlot(
         title=_("%(metric)s of each run") % {"metric": label},
         series=series,
         x=Axis(kind="date"),
-        y=score_axis(label, scale),
+        y=build_score_axis(label, scale),
     )
 
 
-def best_so_far(
+def compute_running_best_values(
     values: Sequence[float | None], higher_is_better: bool
 ) -> list[float | None]:
     best: list[float | None] = []
@@ -294,9 +309,9 @@ def best_so_far(
     return best
 
 
-#: The quantiles of Student's t have T_DEGREES_OF_FREEDOM degrees of freedom.
-T_DEGREES_OF_FREEDOM = 4
-MIN_COMPARED_CLASSES = 2
+#: The quantiles of Student's t have STUDENT_T_DEGREES_OF_FREEDOM degrees of freedom.
+STUDENT_T_DEGREES_OF_FREEDOM = 4
+MIN_CLASSES_FOR_INTERVALS = 2
 
 
 class ClassMean(NamedTuple):
@@ -310,7 +325,7 @@ class ClassMean(NamedTuple):
     label: str
 
 
-def class_means_over_systems(table: ClassTable) -> list[ClassMean]:
+def compute_class_means_over_systems(table: ScoresByClassTable) -> list[ClassMean]:
     """Return the mean score over systems for each class in which every system has an
     interval.
 
@@ -331,10 +346,13 @@ def class_means_over_systems(table: ClassTable) -> list[ClassMean]:
             found.append((name.label, own))
     if not found:
         return []
-    shares = (1 - ALPHA / (2 * len(found)), 1 - ALPHA / 2)
-    wider = t_quantile(shares[0], T_DEGREES_OF_FREEDOM) / t_quantile(
-        shares[1], T_DEGREES_OF_FREEDOM
+    shares = (
+        1 - FAMILYWISE_ERROR_RATE / (2 * len(found)),
+        1 - FAMILYWISE_ERROR_RATE / 2,
     )
+    wider = compute_t_quantile(
+        shares[0], STUDENT_T_DEGREES_OF_FREEDOM
+    ) / compute_t_quantile(shares[1], STUDENT_T_DEGREES_OF_FREEDOM)
     return [
         ClassMean(
             mean=fmean(value for value, _, _ in own),
@@ -346,14 +364,14 @@ def class_means_over_systems(table: ClassTable) -> list[ClassMean]:
     ]
 
 
-def tested_difference_text(table: ClassTable) -> str:
+def describe_best_and_worst_class(table: ScoresByClassTable) -> str:
     """Return a sentence that compares the classes with the best and the worst mean
     score, if the intervals of both means do not overlap.
 
     The comparison of two intervals is valid for any dependence between systems.
     """
-    means = class_means_over_systems(table)
-    if len(means) < MIN_COMPARED_CLASSES or table.higher_is_better is None:
+    means = compute_class_means_over_systems(table)
+    if len(means) < MIN_CLASSES_FOR_INTERVALS or table.higher_is_better is None:
         return ""
     lowest, highest = min(means), max(means)
     if highest.low <= lowest.high:
@@ -364,58 +382,60 @@ def tested_difference_text(table: ClassTable) -> str:
         "the 95 %% interval of the difference, %(interval)s, excludes zero."
     )
     return words % {
-        "easier": class_label(easier.label),
-        "better": shown(easier.mean, table.scale),
-        "harder": class_label(harder.label),
-        "worse": shown(harder.mean, table.scale),
-        "interval": interval(
+        "easier": display_name_of_class(easier.label),
+        "better": format_score(easier.mean, table.scale),
+        "harder": display_name_of_class(harder.label),
+        "worse": format_score(harder.mean, table.scale),
+        "interval": format_interval(
             highest.low - lowest.high, highest.high - lowest.low, table.scale
         ),
     }
 
 
-_FIXED_VALUE_SENTENCES = {
-    Fixed.ONE_LABEL: gettext_lazy(
+_GOLD_DETERMINED_VALUE_SENTENCES = {
+    FixedValueReason.ONE_LABEL: gettext_lazy(
         "No value of %(metric)s in %(classes)s: one label occurs in the gold there, so that the class fixes "
         "the value. %(instead)s is valid there."
     ),
-    Fixed.BAND_OF_GOLD: gettext_lazy(
+    FixedValueReason.BAND_OF_GOLD: gettext_lazy(
         "No value of %(metric)s in %(classes)s: the class is a band of the gold itself, which restricts the "
         "range of the measure. %(instead)s is valid there."
     ),
-    Fixed.EMPTY_GOLD: gettext_lazy(
+    FixedValueReason.EMPTY_GOLD: gettext_lazy(
         "No value of %(metric)s in %(classes)s: the gold has nothing to find there. "
         "%(instead)s is valid there."
     ),
 }
-_VALID_METRIC_NAMES = {
-    Fixed.ONE_LABEL: gettext_lazy("The recall of the label, or accuracy,"),
-    Fixed.BAND_OF_GOLD: gettext_lazy("The mean absolute error"),
-    Fixed.EMPTY_GOLD: gettext_lazy("The share of instances without an answer"),
+_ALTERNATIVE_METRIC_NAMES = {
+    FixedValueReason.ONE_LABEL: gettext_lazy("The recall of the label, or accuracy,"),
+    FixedValueReason.BAND_OF_GOLD: gettext_lazy("The mean absolute error"),
+    FixedValueReason.EMPTY_GOLD: gettext_lazy(
+        "The share of instances without an answer"
+    ),
 }
 
 
-def fixed_classes_text(table: ClassTable) -> str:
+def describe_gold_determined_classes(table: ScoresByClassTable) -> str:
     """Return sentences about classes in which the gold determines the value of a
     metric, with the reason and with a suitable metric.
     """
-    by_reason: dict[FixedClass, list[str]] = {}
+    by_reason: dict[GoldDeterminedClass, list[str]] = {}
     for label, own in table.fixed.items():
-        by_reason.setdefault(own, []).append(class_label(label))
+        by_reason.setdefault(own, []).append(display_name_of_class(label))
     return " ".join(
-        str(_FIXED_VALUE_SENTENCES[why])
+        str(_GOLD_DETERMINED_VALUE_SENTENCES[why])
         % {
-            "metric": metric_label(table.metric),
+            "metric": display_name_of_metric(table.metric),
             "classes": join_names(labels),
-            "instead": metric_label(instead)
+            "instead": display_name_of_metric(instead)
             if instead
-            else str(_VALID_METRIC_NAMES[why]),
+            else str(_ALTERNATIVE_METRIC_NAMES[why]),
         }
         for (why, instead), labels in by_reason.items()
     )
 
 
-def class_table_summary(table: ClassTable) -> str:
+def summarise_class_table(table: ScoresByClassTable) -> str:
     means = [
         (mean, name.label)
         for name in table.classes
@@ -424,7 +444,7 @@ def class_table_summary(table: ClassTable) -> str:
     if not means:
         return "" if table.fixed else _("No class has a value yet.")
     if table.is_tested:
-        return tested_difference_text(table)
+        return describe_best_and_worst_class(table)
     sentences = []
     counts = Counter(
         row.evaluation for name in table.classes for row in table.best(name.label)
@@ -447,10 +467,10 @@ def class_table_summary(table: ClassTable) -> str:
             [min(means), max(means)], reverse=not table.higher_is_better
         )
         facts = {
-            "easiest": class_label(easiest[1]),
-            "high": shown(easiest[0], table.scale),
-            "hardest": class_label(hardest[1]),
-            "low": shown(hardest[0], table.scale),
+            "easiest": display_name_of_class(easiest[1]),
+            "high": format_score(easiest[0], table.scale),
+            "hardest": display_name_of_class(hardest[1]),
+            "low": format_score(hardest[0], table.scale),
         }
         if len(table.systems) == 1:
             words = _(
@@ -467,12 +487,14 @@ def class_table_summary(table: ClassTable) -> str:
     return " ".join(sentences)
 
 
-def missing_intervals_text(table: ClassTable, pending: Collection[int]) -> str:
+def describe_missing_intervals(
+    table: ScoresByClassTable, pending: Collection[int]
+) -> str:
     """Return sentences about systems whose scores in some classes have no interval,
     with the classes and the reasons.
 
     ``pending`` contains the evaluations whose intervals are still being computed.
-    Classes in which the gold determines the value are omitted, because `fixed_classes_text`
+    Classes in which the gold determines the value are omitted, because `describe_gold_determined_classes`
     describes these classes.
     """
     names = [name.label for name in table.classes if name.label not in table.fixed]
@@ -497,13 +519,15 @@ def missing_intervals_text(table: ClassTable, pending: Collection[int]) -> str:
         words = _("%(systems)s (%(why)s)")
         if len(in_labels) < len(names):
             words = _("%(systems)s in %(classes)s (%(why)s)")
-        of_classes = join_names([class_label(label) for label in in_labels])
+        of_classes = join_names([display_name_of_class(label) for label in in_labels])
         facts = {"systems": join_names(systems), "classes": of_classes, "why": why}
         reasons.append(words % facts)
     return _("Without an interval: %(systems)s.") % {"systems": "; ".join(reasons)}
 
 
-def significant_leaders_text(table: ClassTable, leading: Mapping[str, int]) -> str:
+def describe_significant_class_leaders(
+    table: ScoresByClassTable, leading: Mapping[str, int]
+) -> str:
     counts = Counter(leading.values())
     names = {row.evaluation: row.system for row in table.systems}
     systems = [
@@ -520,10 +544,10 @@ def significant_leaders_text(table: ClassTable, leading: Mapping[str, int]) -> s
 
 
 @dataclass(frozen=True, kw_only=True)
-class MetricPairing:
-    across: Column
-    up: Column
-    points: Sequence[tuple[Row, Cell, Cell]]
+class ScatterOfTwoMetrics:
+    across: BoardScoreColumn
+    up: BoardScoreColumn
+    points: Sequence[tuple[BoardRow, ScoreCell, ScoreCell]]
     left_out: int
     finds: int = 0
 
@@ -534,7 +558,10 @@ class MetricPairing:
 
     @property
     def heads(self) -> list[str]:
-        return [metric_label(self.across.metric), metric_label(self.up.metric)]
+        return [
+            display_name_of_metric(self.across.metric),
+            display_name_of_metric(self.up.metric),
+        ]
 
     @property
     def finding(self) -> str:
@@ -547,7 +574,9 @@ class MetricPairing:
             (up.value or 0.0) - (across.value or 0.0)
             for _row, across, up in self.points
         ]
-        found = finding([self.finds * difference for difference in differences])
+        found = summarise_differences(
+            [self.finds * difference for difference in differences]
+        )
         ends = sorted(self.finds * end for end in (found.low, found.high))
         claim = (
             _("%(metric)s below %(measure)s")
@@ -565,7 +594,7 @@ class MetricPairing:
             "verdict": verdicts[found.holds],
             "above": found.above,
             "units": found.units,
-            "mean": score_with_interval(
+            "mean": format_score_with_interval(
                 self.finds * found.mean,
                 ends if found.units > 2 else None,
                 self.up.scale,
@@ -578,22 +607,22 @@ class MetricPairing:
         return words % facts
 
     @property
-    def shares_a_scale(self) -> bool:
+    def has_equal_axis_scales(self) -> bool:
         return self.across.scale == self.up.scale
 
     @property
-    def lines(self) -> list[tuple[Row, str, str]]:
+    def lines(self) -> list[tuple[BoardRow, str, str]]:
         return [
             (
                 row,
-                shown(across.value, self.across.scale),
-                shown(up.value, self.up.scale),
+                format_score(across.value, self.across.scale),
+                format_score(up.value, self.up.scale),
             )
             for row, across, up in self.points
         ]
 
 
-def has_metric_pairings(board: Board) -> bool:
+def has_scatters_of_two_metrics(board: Board) -> bool:
     names = {column.name for column in board.columns}
     return any(
         {pair.across, pair.up} <= names
@@ -601,7 +630,7 @@ def has_metric_pairings(board: Board) -> bool:
     )
 
 
-def metric_pairings_of(board: Board) -> list[MetricPairing]:
+def build_scatters_of_two_metrics(board: Board) -> list[ScatterOfTwoMetrics]:
     columns = {column.name: column for column in board.columns}
     pairings = []
     for pair in board.phase.task.task_type.scatter_pairs:
@@ -617,32 +646,32 @@ def metric_pairings_of(board: Board) -> list[MetricPairing]:
             left_out = len(board.rows) - len(points)
             axes = {"across": columns[across], "up": columns[up]}
             pairings.append(
-                MetricPairing(
+                ScatterOfTwoMetrics(
                     **axes, points=points, left_out=left_out, finds=pair.finds
                 )
             )
     return pairings
 
 
-#: The chart draws at most MAX_SWEEP_LINES columns as lines, but the table has all columns.
-MAX_SWEEP_LINES = 3
+#: The chart draws at most MAX_LINES_IN_SWEEP_CHART columns as lines, but the table has all columns.
+MAX_LINES_IN_SWEEP_CHART = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaselineSweep:
+class BaselineParameterSweep:
     name: str
     source: str
     swept: str
-    points: list[tuple[float, Row]]
+    points: list[tuple[float, BoardRow]]
     missing: list[float]
-    columns: list[Column]
+    columns: list[BoardScoreColumn]
 
     @property
-    def lines(self) -> list[tuple[float, Row, list[str]]]:
-        def text(row: Row, column: Column) -> str:
+    def lines(self) -> list[tuple[float, BoardRow, list[str]]]:
+        def text(row: BoardRow, column: BoardScoreColumn) -> str:
             cell = row.scores.get(column.name)
             return (
-                shown(cell.value, column.scale, is_infinite=cell.is_infinite)
+                format_score(cell.value, column.scale, is_infinite=cell.is_infinite)
                 if cell
                 else ""
             )
@@ -654,10 +683,12 @@ class BaselineSweep:
 
     @property
     def heads(self) -> list[str]:
-        return [metric_label(column.metric) for column in self.columns]
+        return [display_name_of_metric(column.metric) for column in self.columns]
 
 
-def baseline_sweeps_of(board: Board, built_in: dict[int, str]) -> list[BaselineSweep]:
+def find_baseline_parameter_sweeps(
+    board: Board, built_in: dict[int, str]
+) -> list[BaselineParameterSweep]:
     rows = {
         name: row
         for row in board.rows
@@ -671,7 +702,7 @@ def baseline_sweeps_of(board: Board, built_in: dict[int, str]) -> list[BaselineS
     for name, unordered in steps_of.items():
         steps = sorted(unordered, key=lambda baseline: baseline.at or 0.0)
         sweeps.append(
-            BaselineSweep(
+            BaselineParameterSweep(
                 name=name,
                 source=steps[0].source,
                 swept=steps[0].swept,
@@ -687,29 +718,29 @@ def baseline_sweeps_of(board: Board, built_in: dict[int, str]) -> list[BaselineS
     return sweeps
 
 
-def baseline_sweep_chart(sweep: BaselineSweep) -> Scatter:
+def build_parameter_sweep_chart(sweep: BaselineParameterSweep) -> ScatterPlot:
     scale = sweep.columns[0].scale
     drawn = [column for column in sweep.columns if column.scale == scale][
-        :MAX_SWEEP_LINES
+        :MAX_LINES_IN_SWEEP_CHART
     ]
 
-    def point(place: int, column: Column) -> Point:
+    def point(place: int, column: BoardScoreColumn) -> ScatterPoint:
         at, row = sweep.points[place]
-        return Point(
-            name=metric_label(column.metric),
-            x=Measured(
+        return ScatterPoint(
+            name=display_name_of_metric(column.metric),
+            x=FigureValue(
                 value=float(place), text=localize_separators(f"{sweep.swept} {at:g}")
             ),
-            y=Measured.of(row.scores.get(column.name)),
+            y=FigureValue.of(row.scores.get(column.name)),
         )
 
-    return Scatter(
+    return ScatterPlot(
         title=_("%(baseline)s by %(threshold)s")
         % {"baseline": sweep.name, "threshold": sweep.swept},
-        description=best_sweep_value_text(sweep),
+        description=describe_best_parameter_value(sweep),
         series=[
             PointSeries(
-                name=metric_label(column.metric),
+                name=display_name_of_metric(column.metric),
                 points=[point(place, column) for place in range(len(sweep.points))],
                 has_line=True,
             )
@@ -719,15 +750,15 @@ def baseline_sweep_chart(sweep: BaselineSweep) -> Scatter:
             title=sweep.swept.capitalize(),
             labels=[localize_separators(f"{at:g}") for at, _row in sweep.points],
         ),
-        y=score_axis(
-            metric_label(drawn[0].metric) if len(drawn) == 1 else "",
+        y=build_score_axis(
+            display_name_of_metric(drawn[0].metric) if len(drawn) == 1 else "",
             scale,
             has_zero=True,
         ),
     )
 
 
-def best_sweep_value_text(sweep: BaselineSweep) -> str:
+def describe_best_parameter_value(sweep: BaselineParameterSweep) -> str:
     column = sweep.columns[0]
     values = [
         (cell.value, at)
@@ -740,8 +771,8 @@ def best_sweep_value_text(sweep: BaselineSweep) -> str:
         values, key=lambda pair: pair[0]
     )
     return _("%(metric)s is best at %(at)s (%(threshold)s): %(value)s.") % {
-        "metric": metric_label(column.metric),
+        "metric": display_name_of_metric(column.metric),
         "at": localize_separators(f"{at:g}"),
         "threshold": sweep.swept,
-        "value": shown(value, column.scale),
+        "value": format_score(value, column.scale),
     }

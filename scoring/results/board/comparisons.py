@@ -19,20 +19,20 @@ from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from citeboard.core import storage
-from citeboard.core.release import release
+from citeboard.core.release import compute_release_digest
 from citeboard.core.words import (
     count_with_noun,
     format_thousands,
     join_names,
     localize_separators,
 )
-from scoring.metrics import Metric, base, metrics_of
+from scoring.metrics import Metric, base, build_metrics
 from scoring.metrics.base import Floats
 from scoring.models import BoardOrder, Comparison, Evaluation, RankRange
-from scoring.offline.compare import paired
-from scoring.offline.evaluate import Measurements, Statistics, load_statistics
-from scoring.results.board.comparison_state import get_comparison_order
-from scoring.results.board.formatting import metric_label, shown
+from scoring.offline.compare import align_two_runs
+from scoring.offline.evaluate import RunMeasurements, StoredStatistics, load_statistics
+from scoring.results.board.comparison_state import get_or_create_board_order
+from scoring.results.board.formatting import display_name_of_metric, format_score
 from scoring.results.board.seeds import SeedMeanRows
 from scoring.stats import significance
 from tasks.models import Gold, Phase, Submission
@@ -61,30 +61,32 @@ class WithheldStatistics(UnreadableStatistics):
 
 
 @contextmanager
-def open_statistics(evaluation: Evaluation) -> Iterator[IO[bytes]]:
+def open_statistics_file(evaluation: Evaluation) -> Iterator[IO[bytes]]:
     """Open the stored matrices of a run for a page. Raises WithheldStatistics."""
     if evaluation.withheld:
         raise WithheldStatistics(evaluation.pk)
-    with storage.statistics.open(evaluation.statistics) as kept:
+    with storage.statistics_file_storage.open(evaluation.statistics) as kept:
         yield kept
 
 
-def statistics_error(evaluation: Evaluation, reason: Exception) -> UnreadableStatistics:
+def build_statistics_error(
+    evaluation: Evaluation, reason: Exception
+) -> UnreadableStatistics:
     is_away = isinstance(reason, OSError) and not isinstance(reason, FileNotFoundError)
     return (StatisticsUnavailable if is_away else UnreadableStatistics)(evaluation.pk)
 
 
-def read_statistics(
+def read_statistics_of_run(
     evaluation: Evaluation, only: Collection[str] | None = None
-) -> Statistics:
+) -> StoredStatistics:
     try:
-        with open_statistics(evaluation) as kept:
+        with open_statistics_file(evaluation) as kept:
             return load_statistics(kept, only)
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as reason:
-        raise statistics_error(evaluation, reason) from reason
+        raise build_statistics_error(evaluation, reason) from reason
 
 
-def compare_with_others(
+def compare_evaluation_with_others(
     metric: Metric,
     one: Evaluation,
     others: Sequence[Evaluation],
@@ -94,29 +96,31 @@ def compare_with_others(
     """Compare an evaluation with as many of the ``others`` as fit into memory, in
     order. Return unsaved comparisons. Raises Unreadable.
     """
-    ours = _read_metric_rows(one, metric)
-    others = others[: max(1, MAX_ROWS_PER_BATCH // max(1, len(ours.resampled[0])))]
+    ours = _read_matrix_rows_of_metric(one, metric)
+    others = others[
+        : max(1, MAX_ROWS_PER_BATCH // max(1, len(ours.resampled_units[0])))
+    ]
     pairs = []
     for other in others:
-        theirs = _read_metric_rows(other, metric)
+        theirs = _read_matrix_rows_of_metric(other, metric)
         own = metric.as_stored(ours.matrices, theirs.matrices)
         if own is None:
             is_old = metric.statistic not in ours.matrices
             raise UnreadableStatistics((one if is_old else other).pk)
         pairs.append(
-            paired(own, ours, theirs)
+            align_two_runs(own, ours, theirs)
             if one.pk < other.pk
-            else paired(own, theirs, ours)
+            else align_two_runs(own, theirs, ours)
         )
     by_units: dict[int, list[int]] = {}
     for place, pair in enumerate(pairs):
         by_units.setdefault(len(pair.a), []).append(place)
     rows: list[Comparison] = []
     for units, places in by_units.items():
-        results = significance.differences(
+        results = significance.compute_run_differences(
             [pairs[place] for place in places],
-            trials=significance.trials_for(units),
-            max_trials=significance.trials_for(units, comparisons),
+            trials=significance.choose_number_of_exchanges(units),
+            max_trials=significance.choose_number_of_exchanges(units, comparisons),
             seed=significance.SEED,
         )
         for place, result in zip(places, results, strict=True):
@@ -124,11 +128,11 @@ def compare_with_others(
                 (one, others[place]), key=lambda evaluation: evaluation.pk
             )
             found = {
-                "difference": base.finite(result.difference),
-                "error": base.finite(result.error),
+                "difference": base.finite_or_none(result.difference),
+                "error": base.finite_or_none(result.error),
                 "low": result.low,
                 "high": result.high,
-                "p": base.finite(result.test.p),
+                "p": base.finite_or_none(result.test.p),
                 "test": result.test.kind,
                 "trials": result.test.trials,
                 "units": result.units,
@@ -140,8 +144,10 @@ def compare_with_others(
     return rows
 
 
-def _read_metric_rows(evaluation: Evaluation, metric: Metric) -> Measurements:
-    read = read_statistics(evaluation, [metric.statistic])
+def _read_matrix_rows_of_metric(
+    evaluation: Evaluation, metric: Metric
+) -> RunMeasurements:
+    read = read_statistics_of_run(evaluation, [metric.statistic])
     if metric.as_stored(read.matrices) is None:
         raise UnreadableStatistics(evaluation.pk)
     return read
@@ -169,11 +175,11 @@ def save_comparisons(rows: Sequence[Comparison]) -> int:
     pairs = {(comparison.first_id, comparison.second_id) for comparison in fresh}
     if any(
         pair in pairs
-        for pair in stored_comparisons(same, rows[0].metric).values_list(
+        for pair in find_stored_comparisons(same, rows[0].metric).values_list(
             "first", "second"
         )
     ):
-        order = get_comparison_order(rows[0].first.phase_id, rows[0].first.rules)
+        order = get_or_create_board_order(rows[0].first.phase_id, rows[0].first.rules)
         BoardOrder.objects.filter(pk=order.pk).update(revision=F("revision") + 1)
     Comparison.objects.bulk_create(
         fresh,
@@ -194,7 +200,7 @@ def save_comparisons(rows: Sequence[Comparison]) -> int:
     return len(fresh)
 
 
-def pairs_with_too_few_trials(
+def find_run_pairs_with_too_few_trials(
     evaluations: Collection[int], metric: str
 ) -> set[tuple[int, int]]:
     """Return the pairs of runs whose test needs more random trials, because the board
@@ -202,28 +208,29 @@ def pairs_with_too_few_trials(
     """
     comparisons = len(evaluations) - 1
     most = max(
-        significance.TRIALS, 2 * significance.TRIALS_PER_COMPARISON * comparisons
+        significance.DEFAULT_EXCHANGES,
+        2 * significance.EXCHANGES_PER_COMPARISON * comparisons,
     )
     pairs = Comparison.objects.filter(
         first__in=evaluations, second__in=evaluations, metric=metric
     )
-    few = pairs.filter(test=significance.APPROXIMATE, trials__lt=most).order_by()
+    few = pairs.filter(test=significance.APPROXIMATE_TEST, trials__lt=most).order_by()
     return {
         (first, second)
         for first, second, p, units, trials in few.values_list(
             "first", "second", "p", "units", "trials"
         )
-        if significance.may_need_more(
-            p, trials, significance.trials_for(units, comparisons)
+        if significance.may_need_more_exchanges(
+            p, trials, significance.choose_number_of_exchanges(units, comparisons)
         )
     }
 
 
-#: The p-value P_NOT_COMPUTED marks rows without a comparison, which count as not different.
-P_NOT_COMPUTED = math.inf
+#: The p-value P_VALUE_NOT_COMPUTED marks rows without a comparison, which count as not different.
+P_VALUE_NOT_COMPUTED = math.inf
 
 
-def stored_comparisons(
+def find_stored_comparisons(
     evaluations: Collection[int], metric: str
 ) -> QuerySet[Comparison]:
     """Return the stored comparisons of each two of these evaluations, in no particular
@@ -234,19 +241,19 @@ def stored_comparisons(
     ).order_by()
 
 
-def pairwise_p_values(
+def build_pairwise_p_value_matrix(
     evaluations: Sequence[int], metric: str, means: SeedMeanRows | None = None
 ) -> Floats:
     """Return the symmetric matrix of p-values from tests between the rows of a board.
 
-    A p-value is `P_NOT_COMPUTED` if the two rows are not compared yet, and NaN if undefined.
+    A p-value is `P_VALUE_NOT_COMPUTED` if the two rows are not compared yet, and NaN if undefined.
     Rows in ``means``, which are means over seeds, use their own comparisons.
     """
     count = len(evaluations)
-    p = np.full((count, count), P_NOT_COMPUTED)
+    p = np.full((count, count), P_VALUE_NOT_COMPUTED)
     np.fill_diagonal(p, math.nan)
     # Reading values is faster than objects for the 19,900 comparisons of 200 rows.
-    pairs = stored_comparisons(evaluations, metric).values_list(
+    pairs = find_stored_comparisons(evaluations, metric).values_list(
         "first_id", "second_id", "p"
     )
     found = np.array(list(pairs), float).reshape(-1, 3)
@@ -256,15 +263,15 @@ def pairwise_p_values(
     p[i, j] = p[j, i] = found[:, 2]
     if means is not None:
         for place in means.places:
-            p[place, :] = p[:, place] = P_NOT_COMPUTED
+            p[place, :] = p[:, place] = P_VALUE_NOT_COMPUTED
             p[place, place] = math.nan
         for (one, other), pair in means.comparisons().items():
             p[one, other] = p[other, one] = math.nan if pair.p is None else pair.p
     return p
 
 
-VALUE, SIGNIFICANCE = "value", "significance"
-RANKING_METHODS = (VALUE, SIGNIFICANCE)
+RANK_BY_VALUE, RANK_BY_SIGNIFICANCE = "value", "significance"
+RANKING_METHODS = (RANK_BY_VALUE, RANK_BY_SIGNIFICANCE)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -280,7 +287,7 @@ class TopTwoComparison:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ranks:
+class RanksOfBoardRows:
     """The possible ranks of each row of a board, in the order of the rows."""
 
     ranges: list[RankRange]
@@ -289,30 +296,30 @@ class Ranks:
     keeps_sentences: bool = False
 
 
-def compute_ranks(
+def compute_ranks_of_board_rows(
     evaluations: Sequence[int],
     values: Sequence[float | None],
     metric: str,
     *,
     means: SeedMeanRows | None = None,
     is_settled: bool = False,
-) -> Ranks:
+) -> RanksOfBoardRows:
     """Return the possible ranks of the rows of a board, which are sorted best first.
 
     Higher ``values`` are better. If ``is_settled`` is True, the probability of the
     order is computed with shrinkage over all rows, as at the time when the board became
     final.
     """
-    p = pairwise_p_values(evaluations, metric, means)
+    p = build_pairwise_p_value_matrix(evaluations, metric, means)
     merits = [math.nan if value is None else value for value in values]
-    standings = significance.standings_of(merits, p)
+    standings = significance.compute_ranks_with_ranges(merits, p)
     first_two = None
     if means is not None and not means.places.isdisjoint((0, 1)):
         if pair := means.comparisons().get((0, 1)):
             first_two = TopTwoComparison(
                 units=pair.units, differ=standings[1].low > 1, p=pair.p
             )
-    elif len(evaluations) > 1 and p[0, 1] != P_NOT_COMPUTED:
+    elif len(evaluations) > 1 and p[0, 1] != P_VALUE_NOT_COMPUTED:
         of_means = () if means is None else means.places
         shrinking = [
             evaluation
@@ -328,34 +335,34 @@ def compute_ranks(
             shrinking,
             metric,
             differ=differ,
-            equal=0.0 if is_settled else significance.EQUAL,
+            equal=0.0 if is_settled else significance.PRIOR_OF_EQUAL_SYSTEMS,
         )
-    deciding = _p_values_against_better_rows(merits, p)
+    deciding = _find_p_values_against_better_rows(merits, p)
     ranges = [
         RankRange(evaluation=evaluation, low=standing.low, high=standing.high, p=own)
         for evaluation, standing, own in zip(
             evaluations, standings, deciding, strict=True
         )
     ]
-    is_complete = not np.any(p == P_NOT_COMPUTED)
-    return Ranks(ranges=ranges, is_complete=is_complete, first_two=first_two)
+    is_complete = not np.any(p == P_VALUE_NOT_COMPUTED)
+    return RanksOfBoardRows(ranges=ranges, is_complete=is_complete, first_two=first_two)
 
 
-def _p_values_against_better_rows(
+def _find_p_values_against_better_rows(
     merits: Sequence[float], p: Floats
 ) -> list[float | None]:
     """Return the adjusted p-value of each row's test against the first row. If a row is
     significantly worse than other rows but not than the first row, return the smallest
     p-value against these other rows.
     """
-    adjusted = significance.adjusted_p(p)
-    above = significance.surely_above(np.array(merits), p)
+    adjusted = significance.adjust_p_values_by_row(p)
+    above = significance.find_significantly_better_rows(np.array(merits), p)
     deciding: list[float | None] = []
     for row, is_above in enumerate(above):
         own = adjusted[row, 0]
         if is_above.any() and not is_above[0]:
             own = adjusted[row, is_above].min()
-        deciding.append(None if row == 0 else base.finite(float(own)))
+        deciding.append(None if row == 0 else base.finite_or_none(float(own)))
     return deciding
 
 
@@ -371,15 +378,15 @@ def _compare_top_two(
     rows keep their order. ``shrinking`` are the rows whose range of possible ranks
     overlaps that of the first row.
     """
-    pair = stored_comparisons(two, metric).get()
+    pair = find_stored_comparisons(two, metric).get()
     chance = None
     if not differ and pair.difference and pair.error:
-        pairs = stored_comparisons(shrinking, metric)
-        chance = _order_chance(pair, pairs, len(shrinking), equal)
+        pairs = find_stored_comparisons(shrinking, metric)
+        chance = _estimate_order_probability(pair, pairs, len(shrinking), equal)
     return TopTwoComparison(units=pair.units, differ=differ, p=pair.p, chance=chance)
 
 
-def _order_chance(
+def _estimate_order_probability(
     pair: Comparison, pairs: QuerySet[Comparison], rows: int, equal: float
 ) -> float | None:
     assert pair.difference is not None
@@ -393,7 +400,7 @@ def _order_chance(
     )
 
 
-def significantly_better_matrix(
+def build_significantly_better_matrix(
     rows: Sequence[int],
     values: Sequence[float | None],
     metric: str,
@@ -403,7 +410,9 @@ def significantly_better_matrix(
     significantly better than row i.
     """
     merits = np.array([-math.inf if value is None else value for value in values])
-    return significance.surely_above(merits, pairwise_p_values(rows, metric, means))
+    return significance.find_significantly_better_rows(
+        merits, build_pairwise_p_value_matrix(rows, metric, means)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -431,15 +440,15 @@ class Separation:
 
     @property
     def can_differ(self) -> bool:
-        return self.smallest_corrected_p <= significance.ALPHA
+        return self.smallest_corrected_p <= significance.FAMILYWISE_ERROR_RATE
 
     @property
     def sentences(self) -> list[str]:
         sentences = []
         if not self.can_differ:
             facts = {
-                "units": unit_count_text(self.units, self.unit),
-                "alpha": f"{100 * significance.ALPHA:.0f}",
+                "units": format_unit_count(self.units, self.unit),
+                "alpha": f"{100 * significance.FAMILYWISE_ERROR_RATE:.0f}",
                 "p": localize_separators(f"{self.smallest_p:.3f}"),
                 "systems": self.comparisons + 1,
                 "corrected": localize_separators(f"{self.smallest_corrected_p:.3f}"),
@@ -449,7 +458,7 @@ class Separation:
                 "With %(units)s no two of %(systems)s systems can differ at %(alpha)s %%: the smallest p is "
                 "%(p)s, and %(corrected)s after Holm's correction for %(comparisons)s comparisons."
             )
-            if self.smallest_p > significance.ALPHA:
+            if self.smallest_p > significance.FAMILYWISE_ERROR_RATE:
                 words = _(
                     "With %(units)s no two systems can differ at %(alpha)s %%: the smallest p is %(p)s."
                 )
@@ -462,23 +471,23 @@ class Separation:
                 "If %(units)s behave like these, the first stays ahead of the second "
                 "with a chance of about %(chance)s %%."
             )
-            more = unit_count_text(self.units, self.unit, are_more=True)
+            more = format_unit_count(self.units, self.unit, are_more=True)
             sentences.append(
                 words % {"units": more, "chance": f"{100 * self.order_chance:.0f}"}
             )
         return sentences
 
 
-def separation_of_top_two(
+def build_separation_of_top_two(
     first_two: TopTwoComparison, *, unit: str, rows: int
 ) -> Separation:
     comparisons = rows - 1
-    trials = significance.trials_for(first_two.units, comparisons)
+    trials = significance.choose_number_of_exchanges(first_two.units, comparisons)
     return Separation(
         unit=unit,
         units=first_two.units,
         comparisons=comparisons,
-        smallest_p=significance.smallest_p(first_two.units, trials),
+        smallest_p=significance.compute_smallest_p_value(first_two.units, trials),
         p=None if first_two.differ else first_two.p,
         order_chance=None if first_two.differ else first_two.chance,
     )
@@ -486,12 +495,12 @@ def separation_of_top_two(
 
 #: The power is computed for test sets that are larger by the factors TEST_SET_SIZE_FACTORS.
 TEST_SET_SIZE_FACTORS = (1, 2, 4)
-#: The estimate of power compares each two of the MAX_RUNS_FOR_POWER newest runs.
-MAX_RUNS_FOR_POWER = 4
+#: The estimate of power compares each two of the MAX_RUNS_FOR_POWER_ESTIMATE newest runs.
+MAX_RUNS_FOR_POWER_ESTIMATE = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoldPower:
+class StatisticalPowerOnGold:
     """The statistical power of paired tests on a version of the gold. ``error`` is the
     typical standard error of a difference between two runs over ``units`` units, by the
     ranking metric.
@@ -509,20 +518,20 @@ class GoldPower:
     def sentences(self) -> list[str]:
         by_units: dict[int, str] = {}
         for units in (times * self.units for times in TEST_SET_SIZE_FACTORS):
-            least = significance.detectable_difference(
+            least = significance.compute_detectable_difference(
                 self.error, self.units, at_units=units, largest=self.largest
             )
             if math.isfinite(least):
-                by_units[units] = shown(least, self.scale)
+                by_units[units] = format_score(least, self.scale)
         sentences = []
         if self.units not in by_units:
             few = _("%(units)s cannot show that two systems differ at 5 %%.")
-            sentences.append(few % {"units": unit_count_text(self.units, self.unit)})
+            sentences.append(few % {"units": format_unit_count(self.units, self.unit)})
         if by_units:
             (units, first), *more = by_units.items()
             words = _("%(units)s show a difference in %(metric)s of %(difference)s")
             shows = {
-                "units": unit_count_text(units, self.unit),
+                "units": format_unit_count(units, self.unit),
                 "metric": self.metric,
                 "difference": first,
             }
@@ -545,7 +554,9 @@ class GoldPower:
         return sentences
 
 
-def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
+def estimate_power_on_gold(
+    gold: Gold, phase: Phase | None = None
+) -> StatisticalPowerOnGold | None:
     """Return the power of paired tests by the ranking metric, estimated from runs of
     the phase or of all phases. The result is None unless at least two runs have a
     measurable difference.
@@ -561,29 +572,32 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
         known = known.filter(
             submission__phase=phase, submission__status=Submission.Status.SCORED
         )
-    evaluations = list(known.order_by("-pk")[:MAX_RUNS_FOR_POWER])
+    evaluations = list(known.order_by("-pk")[:MAX_RUNS_FOR_POWER_ESTIMATE])
     if len(evaluations) < 2:
         return None
-    metric = metrics_of(
-        task.task_type, rules, task.task_type.checked_options(task.options)
+    metric = build_metrics(
+        task.task_type, rules, task.task_type.validate_options(task.options)
     )[0]
     if not metric.is_exchangeable:
         return None
-    key = f"gold-power:{release()}:{metric.name}:{','.join(run.statistics for run in evaluations)}"
+    key = (
+        f"gold-power:{compute_release_digest()}:{metric.name}:"
+        f"{','.join(run.statistics for run in evaluations)}"
+    )
     measured: tuple[int, float] | None = cache.get(key)
     if measured is None:
         try:
             runs = [
-                read_statistics(evaluation, [metric.statistic])
+                read_statistics_of_run(evaluation, [metric.statistic])
                 for evaluation in evaluations
             ]
             # Do not compare matrices that different versions of a metric computed.
             own = metric.as_stored(*(run.matrices for run in runs))
             both = itertools.combinations(runs if own else (), 2)
-            pairs = [paired(own or metric, a, b) for a, b in both]
+            pairs = [align_two_runs(own or metric, a, b) for a, b in both]
             measured = (
                 max((len(pair.a) for pair in pairs), default=0),
-                significance.typical_error(pairs),
+                significance.compute_median_error(pairs),
             )
         except UnreadableStatistics as reason:
             log.warning("What gold %s can show is not known: %s", gold.pk, reason)
@@ -593,18 +607,18 @@ def gold_power(gold: Gold, phase: Phase | None = None) -> GoldPower | None:
     if math.isnan(error):
         return None
     low, high = metric.value_range
-    return GoldPower(
+    return StatisticalPowerOnGold(
         unit=task.unit,
         units=units,
         runs=len(evaluations),
         error=error,
-        metric=metric_label(metric.name),
+        metric=display_name_of_metric(metric.name),
         scale=metric.scale,
         largest=high - low,
     )
 
 
-def unit_count_text(number: int, unit: str, *, are_more: bool = False) -> str:
+def format_unit_count(number: int, unit: str, *, are_more: bool = False) -> str:
     words = {
         "instance": (
             count_with_noun(number, "instance"),

@@ -13,32 +13,36 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core import audit, middleware, plain_text
-from citeboard.core.instants import format_for_history, format_times_in_fact
+from citeboard.core.instants import format_history_time, localize_times_in_history_value
 from citeboard.core.words import count_with_noun
 from citeboard.teams.models import User
 from scoring.models import ResultConfirmation, Score
-from scoring.results.board.counting import CountingRun, counting_runs, gold_on_board
+from scoring.results.board.counting import (
+    RunShownOnBoard,
+    find_gold_on_board,
+    find_runs_shown_on_board,
+)
 from scoring.results.board.standings import Board, round_to_12_digits
 from scoring.results.board.visibility import (
     Audience,
-    Visibility,
+    BoardVisibility,
+    determine_board_visibility,
     shows_run_counts,
-    visibility_of,
 )
-from tasks.gold.secrecy import shows_own_scores
+from tasks.gold.secrecy import are_own_scores_visible_to_teams
 from tasks.models import Gold, Phase, Submission, seasons
 from tasks.seasons.phase_acts import lock_phase
 
-State = ResultConfirmation.State
+ConfirmationState = ResultConfirmation.State
 
 
 @dataclass(frozen=True)
-class TeamResult:
+class ResultToConfirm:
     """The result of a run, which the team of the run confirms. ``has_fallen`` is True
     if the scores have changed since the team confirmed the result.
     """
 
-    run: CountingRun
+    run: RunShownOnBoard
     gold: Gold
     numbers: str
     said: ResultConfirmation | None
@@ -46,11 +50,11 @@ class TeamResult:
 
     @property
     def is_confirmed(self) -> bool:
-        return self.said is not None and self.said.state == State.CONFIRMED
+        return self.said is not None and self.said.state == ConfirmationState.CONFIRMED
 
     @property
     def is_contested(self) -> bool:
-        return self.said is not None and self.said.state == State.CONTESTED
+        return self.said is not None and self.said.state == ConfirmationState.CONTESTED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +66,7 @@ class Confirmation:
     def as_dict(self) -> dict[str, object]:
         since = self.official_since
         return {
-            "words": self.stored_words,
+            "words": self.untranslated_state_text,
             "official_since": since and since.isoformat().replace("+00:00", "Z"),
             "confirmed": self.confirmed,
             "teams": self.teams,
@@ -77,20 +81,20 @@ class Confirmation:
         """Return the state of the teams' confirmation as a sentence in English without
         a full stop, for tables and citations.
         """
-        with translation.override(middleware.ENGLISH_CODE):
+        with translation.override(middleware.ENGLISH_LANGUAGE_CODE):
             return f"Results are {self.words}"
 
     @property
     def words(self) -> str:
-        return format_times_in_fact(self.stored_words)
+        return localize_times_in_history_value(self.untranslated_state_text)
 
     @property
-    def stored_words(self) -> str:
+    def untranslated_state_text(self) -> str:
         """Return the state of the teams' confirmation in stored words, which do not
         change, so that snapshots keep their digests.
         """
         if self.official_since is not None:
-            since = f"{format_for_history(self.official_since)} UTC"
+            since = f"{format_history_time(self.official_since)} UTC"
             return _("official since %(time)s") % {"time": since}
         if self.teams is None:
             return _("preliminary: not every team has confirmed")
@@ -105,11 +109,13 @@ class Confirmation:
         }
 
 
-def results_to_confirm(phase: Phase) -> list[TeamResult]:
-    gold = gold_on_board(phase) if phase.task.rules else None
+def find_results_to_confirm(phase: Phase) -> list[ResultToConfirm]:
+    gold = find_gold_on_board(phase) if phase.task.rules else None
     if gold is None:
         return []
-    counting = counting_runs(CountingRun, phase, phase.task.ranking_rules, gold)
+    counting = find_runs_shown_on_board(
+        RunShownOnBoard, phase, phase.task.ranking_rules, gold
+    )
     runs = {
         run.submission: run for run in counting if run.kind == Submission.Kind.PRIMARY
     }
@@ -153,13 +159,13 @@ def results_to_confirm(phase: Phase) -> list[TeamResult]:
         holds = statement is not None and statement.numbers == own
         has_fallen = statement is not None and not holds
         results.append(
-            TeamResult(run, gold, own, statement if holds else None, has_fallen)
+            ResultToConfirm(run, gold, own, statement if holds else None, has_fallen)
         )
     return results
 
 
-def results_official_since(
-    phase: Phase, results: Collection[TeamResult]
+def find_time_results_became_official(
+    phase: Phase, results: Collection[ResultToConfirm]
 ) -> dt.datetime | None:
     """Return the time when organisers ended the confirmation of results, or when the
     last team confirmed its result, and None before that time.
@@ -174,14 +180,16 @@ def results_official_since(
     return max(instants) if instants and len(instants) == len(results) else None
 
 
-def count_confirmed_teams(results: Collection[TeamResult]) -> tuple[int, int]:
+def count_confirmed_and_all_teams(
+    results: Collection[ResultToConfirm],
+) -> tuple[int, int]:
     by_team: dict[str | None, list[bool]] = defaultdict(list)
     for result in results:
         by_team[result.run.team_slug].append(result.is_confirmed)
     return sum(map(all, by_team.values())), len(by_team)
 
 
-def confirmation_of(board: Board) -> Confirmation | None:
+def compute_confirmation_of_board(board: Board) -> Confirmation | None:
     """Return the state of the teams' confirmation of a board's results. The result is
     None if the phase requires no confirmation or has not ended, or if the reader does
     not see the current board.
@@ -190,26 +198,26 @@ def confirmation_of(board: Board) -> Confirmation | None:
     if (
         not phase.confirms_results
         or now() < phase.closes
-        or board.visibility == Visibility.NOTHING
+        or board.visibility == BoardVisibility.NOTHING
     ):
         return None
-    if board.frozen_at is not None or board.gold != gold_on_board(phase):
+    if board.frozen_at is not None or board.gold != find_gold_on_board(phase):
         return None
-    if not (results := results_to_confirm(phase)):
+    if not (results := find_results_to_confirm(phase)):
         return None
     confirmed, teams = (
-        count_confirmed_teams(results)
+        count_confirmed_and_all_teams(results)
         if shows_run_counts(phase, board.audience)
         else (None, None)
     )
     return Confirmation(
-        official_since=results_official_since(phase, results),
+        official_since=find_time_results_became_official(phase, results),
         confirmed=confirmed,
         teams=teams,
     )
 
 
-def why_confirmation_is_closed(phase: Phase) -> str:
+def explain_closed_confirmation(phase: Phase) -> str:
     """Return the reason why teams currently cannot confirm results, or an empty text."""
     if not phase.confirms_results:
         return _("%(phase)s does not ask teams to confirm their results") % {
@@ -221,11 +229,11 @@ def why_confirmation_is_closed(phase: Phase) -> str:
         return _("the organisers have ended the confirmation; the results are official")
     if phase.is_frozen():
         return _("the board is frozen; results are confirmed once it is revealed")
-    if not shows_own_scores(phase):
+    if not are_own_scores_visible_to_teams(phase):
         return _(
             "teams do not see the scores of their runs yet; results are confirmed once they do"
         )
-    newest, stands_on = Gold.objects.current(phase), gold_on_board(phase)
+    newest, stands_on = Gold.objects.current(phase), find_gold_on_board(phase)
     if newest is not None and stands_on != newest:
         return _(
             "runs are being scored against gold v%(number)s; results are confirmed once they all are"
@@ -256,10 +264,10 @@ def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
         seasons.increment_board_version(locked.pk)
         facts, changes = (
             {"phase": f"{locked.task}, {locked}"},
-            [audit.Change("erratum", None, text)],
+            [audit.SettingChange("erratum", None, text)],
         )
         place = locked.task.season
-        audit.record(
+        audit.record_action(
             "erratum",
             actor=by,
             subject=locked,
@@ -270,18 +278,23 @@ def publish_erratum(*, phase: Phase, text: str, by: User) -> Erratum:
     return Erratum(text=text, published_at=at)
 
 
-def all_errata(phase: Phase) -> list[Erratum]:
+def list_all_errata(phase: Phase) -> list[Erratum]:
     return [
         Erratum(text=one["text"], published_at=dt.datetime.fromisoformat(one["at"]))
         for one in reversed(phase.errata)
     ]
 
 
-def visible_errata(
+def list_visible_errata(
     phase: Phase, audience: Audience, since: dt.datetime | None = None
 ) -> list[Erratum]:
-    if not phase.errata or visibility_of(phase, audience) == Visibility.NOTHING:
+    if (
+        not phase.errata
+        or determine_board_visibility(phase, audience) == BoardVisibility.NOTHING
+    ):
         return []
     return [
-        one for one in all_errata(phase) if since is None or one.published_at >= since
+        one
+        for one in list_all_errata(phase)
+        if since is None or one.published_at >= since
     ]

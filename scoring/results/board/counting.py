@@ -30,7 +30,7 @@ from django.utils.timezone import now
 from citeboard.core import audit
 from citeboard.teams.models import Membership
 from scoring.models import Evaluation, FrozenBoard, ManualMeasure, Rescore, Score
-from tasks.gold.secrecy import EMBARGO_PHASE_FIELDS
+from tasks.gold.secrecy import PHASE_FIELDS_OF_EMBARGOES
 from tasks.models import (
     Acknowledgement,
     Gold,
@@ -83,7 +83,7 @@ def has_reported_or_manual_scores(
     return has_figures, has_measures
 
 
-def gold_on_board(phase: Phase) -> Gold | None:
+def find_gold_on_board(phase: Phase) -> Gold | None:
     golds = Gold.objects.filter(task=phase.task_id, split=phase.split)
     golds = golds.order_by("-number")
     versions = list(golds[:2])
@@ -97,8 +97,8 @@ def gold_on_board(phase: Phase) -> Gold | None:
             gold
             for gold in newer
             if not (
-                runs_without_outcome_on_gold(phase, gold)
-                | runs_failed_on_gold(phase, gold)
+                find_unfinished_runs_on_gold(phase, gold)
+                | find_runs_failed_on_gold(phase, gold)
             ).exists()
         )
         number = next(is_through, oldest).pk
@@ -107,7 +107,7 @@ def gold_on_board(phase: Phase) -> Gold | None:
     return newest.get(number) or Gold.objects.get(pk=number)
 
 
-def runs_failed_on_gold(phase: Phase, gold: Gold) -> QuerySet[Submission]:
+def find_runs_failed_on_gold(phase: Phase, gold: Gold) -> QuerySet[Submission]:
     """Return the runs with scores on an older version of the gold that could not be
     scored on this version, unless organisers acknowledged the failure.
 
@@ -127,7 +127,7 @@ def runs_failed_on_gold(phase: Phase, gold: Gold) -> QuerySet[Submission]:
     return runs.filter(Exists(earlier), Exists(failed), ~Exists(own)).order_by()
 
 
-def board_gold_at(phase: Phase, instant: dt.datetime) -> Gold | None:
+def find_gold_on_board_at(phase: Phase, instant: dt.datetime) -> Gold | None:
     rules = phase.task.ranking_rules if phase.task.rules else ""
     noted = FrozenBoard.objects.filter(
         phase=phase, rules=rules, frozen_from=instant
@@ -137,7 +137,7 @@ def board_gold_at(phase: Phase, instant: dt.datetime) -> Gold | None:
     versions = Gold.objects.filter(
         task=phase.task_id, split=phase.split, created_at__lte=instant
     )
-    scores = Evaluation.objects.known_at(instant).filter(
+    scores = Evaluation.objects.with_scores_existing_at(instant).filter(
         phase=phase, rules=rules, submission__status=Submission.Status.SCORED
     )
     oldest = None
@@ -145,24 +145,24 @@ def board_gold_at(phase: Phase, instant: dt.datetime) -> Gold | None:
         scored = scores.filter(submission=OuterRef("submission"), gold=oldest)
         if not scores.filter(
             ~Exists(scored),
-            ~Exists(_failed_or_cancelled_jobs("submission", oldest, rules)),
+            ~Exists(_find_failed_or_cancelled_jobs("submission", oldest, rules)),
         ).exists():
             break
     return oldest
 
 
-def runs_without_outcome_on_gold(phase: Phase, gold: Gold) -> QuerySet[Submission]:
+def find_unfinished_runs_on_gold(phase: Phase, gold: Gold) -> QuerySet[Submission]:
     rules = phase.task.ranking_rules if phase.task.rules else ""
     scored = Evaluation.objects.filter(
         submission=OuterRef("pk"), gold=gold, rules=rules
     )
     runs = Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
     return runs.filter(
-        ~Exists(scored), ~Exists(_failed_or_cancelled_jobs("pk", gold, rules))
+        ~Exists(scored), ~Exists(_find_failed_or_cancelled_jobs("pk", gold, rules))
     ).order_by()
 
 
-def _failed_or_cancelled_jobs(
+def _find_failed_or_cancelled_jobs(
     run: str, gold: Gold, rules: str | OuterRef
 ) -> QuerySet[Job]:
     states = (Job.State.FAILED, Job.State.CANCELLED)
@@ -171,28 +171,28 @@ def _failed_or_cancelled_jobs(
     )
 
 
-def has_outdated_release(phase: Phase) -> Q:
+def build_outdated_release_filter(phase: Phase) -> Q:
     """Return a filter for evaluations whose scores are outdated, because the phase now
     shows another kind of scores. For example, when the phase ends, final scores replace
     the scores on the public part.
     """
     at, of_people = now(), Q(submission__kind=Submission.Kind.HUMAN)
-    return (~of_people & ~Q(release=phase.score_restrictions_at(at))) | (
-        of_people & ~Q(release=phase.scored_part_at(at))
+    return (~of_people & ~Q(release=phase.get_score_restrictions_at(at))) | (
+        of_people & ~Q(release=phase.get_scored_part_at(at))
     )
 
 
-def automatic_rescore(phase: Phase) -> Rescore | None:
+def find_running_automatic_rescore(phase: Phase) -> Rescore | None:
     """Return the latest rescore of an open phase if the site began the rescore without
     a request, or None.
     """
-    if now() >= phase.takes_runs_until:
+    if now() >= phase.accepts_runs_until:
         return None
     order = Rescore.objects.filter(phase=phase).first()
     return order if order is not None and order.asked_by_id is None else None
 
 
-def is_going_on(order: Rescore) -> bool:
+def is_rescore_running(order: Rescore) -> bool:
     """Return True while a rescore is queueing jobs or one of its jobs is not done."""
     if order.ended_at is None and order.stopped_at is None:
         return True
@@ -203,13 +203,13 @@ def is_going_on(order: Rescore) -> bool:
     ).exists()
 
 
-def has_mixed_final_scores(phase: Phase) -> bool:
+def has_final_scores_for_some_runs(phase: Phase) -> bool:
     """Return True if the phase is closed and only some of its runs have final scores.
 
     Final scores are computed on the private part of the gold, or without the rounding
     of the Ladder algorithm. A board must not mix final scores with other scores.
     """
-    if not (phase.public_part or phase.ladder) or now() < phase.takes_runs_until:
+    if not (phase.public_part or phase.ladder) or now() < phase.accepts_runs_until:
         return False
     known: bool | None = phase.__dict__.get("is_being_released")
     if known is None:
@@ -217,18 +217,21 @@ def has_mixed_final_scores(phase: Phase) -> bool:
         own = Evaluation.objects.filter(
             phase=phase, gold=gold, submission__status=Submission.Status.SCORED
         ).order_by()
-        known = gold is not None and own.exclude(has_outdated_release(phase)).exists()
+        known = (
+            gold is not None
+            and own.exclude(build_outdated_release_filter(phase)).exists()
+        )
         if known and gold is not None:
             given_up = Exists(
-                _failed_or_cancelled_jobs("submission", gold, OuterRef("rules"))
+                _find_failed_or_cancelled_jobs("submission", gold, OuterRef("rules"))
             )
-            known = own.filter(~given_up, has_outdated_release(phase)).exists()
+            known = own.filter(~given_up, build_outdated_release_filter(phase)).exists()
         phase.__dict__["is_being_released"] = known
     return known
 
 
 @dataclass(slots=True)
-class CountingRun:
+class RunShownOnBoard:
     evaluation: int
     submission: int
     system: str
@@ -246,7 +249,7 @@ class CountingRun:
     seeds_of: str = ""
 
 
-Run = TypeVar("Run", bound=CountingRun)
+RunOnBoardType = TypeVar("RunOnBoardType", bound=RunShownOnBoard)
 
 
 class ScoreRow(NamedTuple):
@@ -258,17 +261,17 @@ class ScoreRow(NamedTuple):
     high: float | None
 
 
-_SETTINGS_MODELS = (("p", Phase), ("t", Task), ("s", Season))
+_MODELS_WITH_BOARD_SETTINGS = (("p", Phase), ("t", Task), ("s", Season))
 #: A board depends on the settings in _BOARD_SETTING_COLUMNS and on the times in these settings.
 _BOARD_SETTING_COLUMNS = [
     f"{table}.{name}"
-    for table, model in _SETTINGS_MODELS
-    for name in model.settings_with_flag("on_board")
+    for table, model in _MODELS_WITH_BOARD_SETTINGS
+    for name in model.list_settings_with_flag("on_board")
 ]
 _PASSED_TIME_CONDITIONS = [
     f"{table}.{name} <= %(now)s"
-    for table, model in _SETTINGS_MODELS
-    for name in model.settings_with_flag("on_board")
+    for table, model in _MODELS_WITH_BOARD_SETTINGS
+    for name in model.list_settings_with_flag("on_board")
     if isinstance(model.field(name), DateTimeField)
 ]
 #: A board also depends on embargo settings of other phases with the same gold.
@@ -276,7 +279,7 @@ _EMBARGO_SETTINGS_SQL = " || '-' || ".join(
     f"CASE WHEN o.{name} <= %(now)s THEN '1' ELSE '0' END"
     if isinstance(Phase.field(name), DateTimeField)
     else f"CAST(o.{name} AS TEXT)"
-    for name in EMBARGO_PHASE_FIELDS
+    for name in PHASE_FIELDS_OF_EMBARGOES
 )
 _STRING_AGGREGATE_SQL, _JSON_ARRAY_SQL = (
     ("STRING_AGG", "JSON_BUILD_ARRAY")
@@ -285,7 +288,7 @@ _STRING_AGGREGATE_SQL, _JSON_ARRAY_SQL = (
 )
 #: This SQL statement takes 0.04 ms, whereas querysets would take 4.4 ms.
 #: Every request for a page of a board sends the statement, to compute the cache key.
-_PUBLIC_BOARD_FACTS_SQL = f"""
+_PUBLIC_BOARD_CACHE_KEY_SQL = f"""
 SELECT p.id, p.version, p.confirmation_ended_at,
 -- Which organisers are members of which teams.
 (
@@ -326,7 +329,7 @@ WHERE s.slug = %(season)s AND t.slug = %(task)s AND p.slug = %(phase)s AND s.is_
 """  # noqa: S608  (names of columns)
 #: This SQL statement takes 0.02 ms, whereas four querysets would take 1.4 ms.
 #: Every request for the home page sends the statement, to compute the cache key.
-_SITE_FACTS_SQL = """
+_HOME_PAGE_CACHE_KEY_SQL = """
 SELECT
 (SELECT MAX(id) FROM core_auditentry),
 (SELECT COUNT(*) FROM tasks_season WHERE is_public),
@@ -340,14 +343,14 @@ FROM tasks_phase
 """
 
 
-def home_page_cache_facts() -> tuple[Any, ...]:
+def query_home_page_cache_key() -> tuple[Any, ...]:
     """Return values of the site that change whenever a run, score or deadline changes."""
-    facts = _query_first_row(_SITE_FACTS_SQL, {})
+    facts = _query_first_row(_HOME_PAGE_CACHE_KEY_SQL, {})
     assert facts is not None
     return facts
 
 
-def team_memberships_of_organisers(season: int) -> tuple[tuple[int, int], ...]:
+def query_team_memberships_of_organisers(season: int) -> tuple[tuple[int, int], ...]:
     """Return the ids of team memberships of organisers of the season, each with the id
     of the organiser.
     """
@@ -355,14 +358,14 @@ def team_memberships_of_organisers(season: int) -> tuple[tuple[int, int], ...]:
     return tuple(places.order_by("pk").values_list("pk", "user__organises"))
 
 
-def public_board_cache_facts(
+def query_public_board_cache_key(
     season: str, task: str, phase: str
 ) -> tuple[Any, ...] | None:
     """Return the values that determine a public board's content, or None if the board
     is not public.
     """
     return _query_first_row(
-        _PUBLIC_BOARD_FACTS_SQL, {"season": season, "task": task, "phase": phase}
+        _PUBLIC_BOARD_CACHE_KEY_SQL, {"season": season, "task": task, "phase": phase}
     )
 
 
@@ -373,13 +376,13 @@ def _query_first_row(statement: str, values: dict[str, str]) -> tuple[Any, ...] 
     return row
 
 
-def counting_runs(
-    made: type[Run],
+def find_runs_shown_on_board(
+    made: type[RunOnBoardType],
     phase: Phase,
     rules: str,
     gold: Gold,
     at: dt.datetime | None = None,
-) -> list[Run]:
+) -> list[RunOnBoardType]:
     """Return the runs that the board of a phase shows. If the board is frozen, ``at``
     is the time of the freeze.
     """
@@ -389,7 +392,7 @@ def counting_runs(
         team=OuterRef("team"), user__organises__season=season
     )
     evaluations = Evaluation.objects.counting(phase, rules, gold, frozen_from=at)
-    # The selected columns have the same order as the fields of `CountingRun`.
+    # The selected columns have the same order as the fields of `RunShownOnBoard`.
     rows = evaluations.order_by("pk").values_list(
         "pk",
         "submission",
@@ -413,7 +416,7 @@ def counting_runs(
     return [made(*row) for row in rows]
 
 
-def scored_systems_by_team(
+def count_scored_systems_by_team(
     phase: Phase, rules: str | None, gold: Gold | None, at: dt.datetime | None = None
 ) -> Counter[str]:
     """Return the number of systems with a scored run for each team, keyed by the team's
@@ -432,11 +435,16 @@ def scored_systems_by_team(
         ),
     )
     if at is not None:
-        accepted = audit.history_of_place(phase.task.season).filter(
+        accepted = audit.find_history_of_place(phase.task.season).filter(
             action="run-accepted", at__gt=at
         )
         tried = tried.exclude(submission__in=accepted.values("subject_id"))
-    rows = tried.known_at(at).competing().primary().order_by()
+    rows = (
+        tried.with_scores_existing_at(at)
+        .without_excluded_and_late_runs()
+        .primary()
+        .order_by()
+    )
     systems = {
         (team, seeds_of or run)
         for team, seeds_of, run in rows.values_list(
@@ -446,7 +454,7 @@ def scored_systems_by_team(
     return Counter(team for team, _system in systems)
 
 
-def score_rows_of(evaluations: Sequence[int]) -> list[ScoreRow]:
+def query_score_rows(evaluations: Sequence[int]) -> list[ScoreRow]:
     scores = Score.objects.filter(evaluation__in=evaluations).order_by()
     rows = scores.values_list("evaluation", "pk", "shared", "value", "low", "high")
     return [ScoreRow(*row) for row in rows]

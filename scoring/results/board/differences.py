@@ -12,44 +12,51 @@ from django.db.models import QuerySet
 from numpy.typing import NDArray
 
 from scoring.metrics import (
-    OF_LABELS,
+    PART_BY_LABEL_METRIC_NAME,
     Metric,
-    known_metric,
-    metrics_of as metrics_of_rules,
-    names_by,
-    of_labels,
+    build_label_metrics,
+    build_metric_if_known,
+    build_metrics as metrics_of_rules,
+    list_metric_names_for_dimension,
 )
-from scoring.metrics.base import ClassGold, Fixed
-from scoring.metrics.classification import class_counts
+from scoring.metrics.base import ClassGold, FixedValueReason
+from scoring.metrics.classification import split_class_counts
 from scoring.models import (
-    SMALL_CLASS_NUMBER,
+    WITHHELD_SMALL_CLASS_SCORE,
     Breakdown,
     Evaluation,
-    class_numbers_of_evaluations,
+    load_class_scores_of_evaluations,
 )
-from scoring.results.board.comparisons import UnreadableStatistics, read_statistics
-from scoring.results.board.formatting import shown
+from scoring.results.board.comparisons import (
+    UnreadableStatistics,
+    read_statistics_of_run,
+)
+from scoring.results.board.formatting import format_score
 from scoring.results.board.query import BoardQuery
-from scoring.results.board.standings import Board, Row
+from scoring.results.board.standings import Board, BoardRow
 from scoring.results.board.visibility import Audience, may_see_instances
-from scoring.stats.breakdown import CROSSED, NO_CLASS, classes
-from tasks.gold.secrecy import embargoes_of
+from scoring.stats.breakdown import (
+    CROSSED_CLASS_SEPARATOR,
+    NO_CLASS_LABEL,
+    find_instances_by_class,
+)
+from tasks.gold.secrecy import get_embargoes_of_phase
 from tasks.models import Phase, run_cards
 
 #: The heat map has at most MAX_HEAT_MAP_ROWS rows, but the table has all chosen rows.
 MAX_HEAT_MAP_ROWS = 40
-DEFAULT_SYSTEM_COUNT = 5
+DEFAULT_COMPARED_SYSTEM_COUNT = 5
 #: The query parameter for the dimension has the value ALL_DIMENSIONS to select all dimensions.
 ALL_DIMENSIONS = "all"
 
 
 @dataclass(frozen=True)
-class ScoreClass:
+class InstanceClass:
     label: str
     support: int | None
 
 
-class ComparedSystem(Protocol):
+class SystemWithEvaluation(Protocol):
     @property
     def system(self) -> str: ...
 
@@ -58,7 +65,7 @@ class ComparedSystem(Protocol):
 
 
 @dataclass(frozen=True)
-class ClassTable:
+class ScoresByClassTable:
     """A table with the value of a metric for each class and each evaluation of a run.
 
     A value of None is undefined, infinite (see ``infinite``) or withheld (see
@@ -70,39 +77,39 @@ class ClassTable:
     metric: str
     scale: float
     higher_is_better: bool | None
-    classes: list[ScoreClass]
-    systems: Sequence[ComparedSystem]
+    classes: list[InstanceClass]
+    systems: Sequence[SystemWithEvaluation]
     values: dict[tuple[str, int], float | None]
     intervals: dict[tuple[str, int], tuple[float, float]] = field(default_factory=dict)
     infinite: frozenset[tuple[str, int]] = frozenset()
     withheld: Mapping[tuple[str, int], str] = field(default_factory=dict)
     hidden: Sequence[str] = ()
     #: ``fixed`` contains the classes in which the gold determines the values.
-    fixed: Mapping[str, "FixedClass"] = field(default_factory=dict)
+    fixed: Mapping[str, "GoldDeterminedClass"] = field(default_factory=dict)
     #: ``is_tested`` is False for published tables and for boards without verdicts.
     is_tested: bool = False
 
     @property
-    def lines(self) -> list[ScoreClass]:
+    def lines(self) -> list[InstanceClass]:
         """Return the classes whose values are shown, followed by the classes whose
         values are hidden.
         """
-        return [*self.classes, *(ScoreClass(label, None) for label in self.hidden)]
+        return [*self.classes, *(InstanceClass(label, None) for label in self.hidden)]
 
-    def value(self, label: str, row: ComparedSystem) -> float | None:
+    def value(self, label: str, row: SystemWithEvaluation) -> float | None:
         return self.values.get((label, row.evaluation))
 
-    def text(self, label: str, row: ComparedSystem) -> str:
+    def text(self, label: str, row: SystemWithEvaluation) -> str:
         key = label, row.evaluation
         withheld = self.withheld.get(key)
-        return shown(
+        return format_score(
             self.values.get(key),
             self.scale,
             is_infinite=key in self.infinite,
             withheld=withheld,
         )
 
-    def best(self, label: str) -> list[ComparedSystem]:
+    def best(self, label: str) -> list[SystemWithEvaluation]:
         values = {
             row.evaluation: value
             for row in self.systems
@@ -125,7 +132,7 @@ class ClassTable:
         ]
         return fmean(values) if values else None
 
-    def over_classes(self, row: ComparedSystem) -> float | None:
+    def over_classes(self, row: SystemWithEvaluation) -> float | None:
         """Return a system's mean value over the shown classes, which is infinite if a
         value is infinite, and None if a value is missing.
         """
@@ -139,26 +146,26 @@ class ClassTable:
         return fmean(numbers) if numbers and len(numbers) == len(values) else None
 
 
-def sort_classes_by_system(
-    table: ClassTable, row: ComparedSystem, *, is_reversed: bool = False
-) -> ClassTable:
+def sort_classes_by_value_of_system(
+    table: ScoresByClassTable, row: SystemWithEvaluation, *, is_reversed: bool = False
+) -> ScoresByClassTable:
     sign = -1.0 if (table.higher_is_better is False) == is_reversed else 1.0
 
-    def place(row_class: ScoreClass) -> tuple[bool, float]:
+    def class_sort_key(row_class: InstanceClass) -> tuple[bool, float]:
         value = table.value(row_class.label, row)
         return value is None, sign * (value or 0.0)
 
-    return replace(table, classes=sorted(table.classes, key=place))
+    return replace(table, classes=sorted(table.classes, key=class_sort_key))
 
 
-def sort_systems_by_mean(table: ClassTable) -> list[ComparedSystem]:
+def sort_systems_by_mean(table: ScoresByClassTable) -> list[SystemWithEvaluation]:
     """Return the systems of a class table, sorted by the number of classes with a
     value, and then by the mean value. If neither direction of the metric is better, the
     systems are not sorted by mean value.
     """
     sign = {True: -1.0, False: 1.0, None: 0.0}[table.higher_is_better]
 
-    def place(row: ComparedSystem) -> tuple[int, float]:
+    def system_sort_key(row: SystemWithEvaluation) -> tuple[int, float]:
         values = [
             value
             for name in table.classes
@@ -166,12 +173,12 @@ def sort_systems_by_mean(table: ClassTable) -> list[ComparedSystem]:
         ]
         return -len(values), sign * fmean(values) if values else 0.0
 
-    return sorted(table.systems, key=place)
+    return sorted(table.systems, key=system_sort_key)
 
 
-def system_column_head(
-    table: ClassTable,
-    row: ComparedSystem,
+def build_system_column_head(
+    table: ScoresByClassTable,
+    row: SystemWithEvaluation,
     order: str,
     address: Callable[..., str],
     name: str | None = None,
@@ -188,7 +195,7 @@ def system_column_head(
     }
 
 
-def classes_by_dimension(board: Board) -> dict[str, list[str]]:
+def list_classes_by_dimension(board: Board) -> dict[str, list[str]]:
     """Return the classes in each dimension for the first row of the board."""
     if not board.rows:
         return {}
@@ -201,11 +208,11 @@ def classes_by_dimension(board: Board) -> dict[str, list[str]]:
     return {dimension: labels[dimension] for dimension in names if dimension in labels}
 
 
-def offered_dimensions(board: Board) -> list[str]:
+def list_selectable_dimensions(board: Board) -> list[str]:
     """Return the dimensions that have several classes, the default first, or all
     dimensions if none has several classes.
     """
-    labels = classes_by_dimension(board)
+    labels = list_classes_by_dimension(board)
     several = [dimension for dimension in labels if len(labels[dimension]) > 1]
     leading = board.phase.task.task_type.leading_dimension
     return sorted(several or labels, key=lambda dimension: dimension != leading)
@@ -218,53 +225,55 @@ def _query_breakdowns(board: Board, dimension: str) -> QuerySet[Breakdown]:
     ).prefetch_related("classes")
 
 
-def _metrics_with_class_values(board: Board, dimension: str) -> set[str]:
+def _query_metrics_with_class_values(board: Board, dimension: str) -> set[str]:
     names: set[str] = set()
     for own in _query_breakdowns(board, dimension):
         # Unpack the metric names only once, because most rows have the same names.
         if not names.issuperset(own.classes.metrics):
-            names.update(own.metrics_with_numbers())
+            names.update(own.list_metrics_with_values())
     return names
 
 
-def class_metrics_of(board: Board, dimension: str) -> list[str]:
+def list_metrics_with_class_values(board: Board, dimension: str) -> list[str]:
     if not board.rows:
         return []
-    names = _metrics_with_class_values(board, dimension)
+    names = _query_metrics_with_class_values(board, dimension)
     columns = [
         column.metric for column in board.columns if column.name == column.metric
     ]
     kind = board.phase.task.task_type
-    options = kind.checked_options(board.phase.task.options)
-    shown = [name for name in [*columns, *OF_LABELS] if name in names]
-    return names_by(kind, dimension, shown, board.rules or "", options)
+    options = kind.validate_options(board.phase.task.options)
+    shown = [name for name in [*columns, *PART_BY_LABEL_METRIC_NAME] if name in names]
+    return list_metric_names_for_dimension(
+        kind, dimension, shown, board.rules or "", options
+    )
 
 
 def select_dimension_and_metric(board: Board, query: BoardQuery) -> tuple[str, str]:
-    dimensions = offered_dimensions(board)
+    dimensions = list_selectable_dimensions(board)
     dimension = (
         query.dimension if query.dimension in dimensions else next(iter(dimensions), "")
     )
-    metrics = class_metrics_of(board, dimension) if dimension else []
+    metrics = list_metrics_with_class_values(board, dimension) if dimension else []
     return dimension, query.metric if query.metric in metrics else next(
         iter(metrics), ""
     )
 
 
-def class_table(
-    board: Board, rows: Sequence[Row], dimension: str, metric: str
-) -> ClassTable:
-    hidden = hidden_classes_on_board(board, dimension)
+def build_scores_by_class_table(
+    board: Board, rows: Sequence[BoardRow], dimension: str, metric: str
+) -> ScoresByClassTable:
+    hidden = find_hidden_classes_on_board(board, dimension)
     supports: dict[str, int] = {}
     values: dict[tuple[str, int], float | None] = {}
     intervals: dict[tuple[str, int], tuple[float, float]] = {}
     infinite = set()
     withheld: dict[tuple[str, int], str] = {}
-    for label, evaluation, number in class_numbers_of_evaluations(
+    for label, evaluation, number in load_class_scores_of_evaluations(
         [row.evaluation for row in rows], dimension, metric
     ):
         value, is_infinite, low, high, n, why = (
-            SMALL_CLASS_NUMBER if label in hidden else number
+            WITHHELD_SMALL_CLASS_SCORE if label in hidden else number
         )
         supports[label] = max(supports.get(label, 0), n)
         values[label, evaluation] = value
@@ -277,23 +286,23 @@ def class_table(
     column = next(
         (candidate for candidate in board.columns if candidate.name == metric), None
     )
-    fixed: dict[str, FixedClass] = {}
+    fixed: dict[str, GoldDeterminedClass] = {}
     if rows and not board.keeps_sentences:
         first = Evaluation.objects.select_related("phase__task").get(
             pk=rows[0].evaluation
         )
-        fixed = fixed_classes(first, dimension, metric)
+        fixed = find_gold_determined_classes(first, dimension, metric)
     for key in [key for key in values if key[0] in fixed]:
         values[key] = None
         intervals.pop(key, None)
         infinite.discard(key)
-    return ClassTable(
+    return ScoresByClassTable(
         dimension=dimension,
         metric=metric,
         scale=column.scale if column else 1.0,
         higher_is_better=column.higher_is_better if column else True,
         classes=[
-            ScoreClass(label, supports[label])
+            InstanceClass(label, supports[label])
             for label in sort_labels_naturally(
                 [label for label in supports if label not in hidden]
             )
@@ -309,33 +318,33 @@ def class_table(
     )
 
 
-class FixedClass(NamedTuple):
+class GoldDeterminedClass(NamedTuple):
     """The reason why the gold determines a metric's value in a class, so that systems
     cannot differ. ``instead`` is another metric of the task that is suitable for the
     class, or an empty text.
     """
 
-    why: Fixed
+    why: FixedValueReason
     instead: str = ""
 
 
-def fixed_classes(
+def find_gold_determined_classes(
     evaluation: Evaluation, dimension: str, metric: str
-) -> dict[str, FixedClass]:
+) -> dict[str, GoldDeterminedClass]:
     """Return the classes of a dimension in which the gold determines the value of the
     metric.
     """
     task = evaluation.phase.task
-    options = task.task_type.checked_options(task.options)
-    own = known_metric(task.task_type, metric, evaluation.rules, options)
+    options = task.task_type.validate_options(task.options)
+    own = build_metric_if_known(task.task_type, metric, evaluation.rules, options)
     if own is None:
         return {}
     metrics = metrics_of_rules(task.task_type, evaluation.rules, options)
-    labelled = next(iter(of_labels(metrics)), None)
+    labelled = next(iter(build_label_metrics(metrics)), None)
     others = [other for other in metrics if other.stands_in]
     names = {other.statistic for other in (own, labelled, *others) if other}
     try:
-        run = read_statistics(evaluation, names)
+        run = read_statistics_of_run(evaluation, names)
     except UnreadableStatistics:
         return {}
     if own.statistic not in run.matrices:
@@ -343,17 +352,19 @@ def fixed_classes(
     by_label = run.matrices.get(labelled.statistic) if labelled else None
     is_band = dimension in task.task_type.gold_bands
     fixed = {}
-    for label, places in classes(run.features.get(dimension, [])).items():
+    for label, places in find_instances_by_class(
+        run.features.get(dimension, [])
+    ).items():
         labels = None
         if by_label is not None:
-            support = class_counts(by_label[places])[0]
+            support = split_class_counts(by_label[places])[0]
             labels = int(np.count_nonzero(support.sum(axis=0)))
 
         def why_value_is_fixed(
             measure: Metric,
             places: NDArray[np.intp] = places,
             labels: int | None = labels,
-        ) -> Fixed | None:
+        ) -> FixedValueReason | None:
             rows = run.matrices[measure.statistic][places]
             return measure.fixed_by(
                 ClassGold(rows=rows, labels=labels, is_band=is_band)
@@ -368,66 +379,66 @@ def fixed_classes(
                 and other.statistic in run.matrices
                 and why_value_is_fixed(other) is None
             )
-            fixed[label] = FixedClass(why, next(valid, ""))
+            fixed[label] = GoldDeterminedClass(why, next(valid, ""))
     return fixed
 
 
-def select_board_rows(board: Board, wanted: Sequence[int]) -> list[Row]:
+def select_board_rows(board: Board, wanted: Sequence[int]) -> list[BoardRow]:
     return [row for row in board.rows if row.submission in wanted] or board.rows[
-        :DEFAULT_SYSTEM_COUNT
+        :DEFAULT_COMPARED_SYSTEM_COUNT
     ]
 
 
-#: ``HiddenClasses`` maps each dimension to the labels of the hidden classes.
-HiddenClasses = Mapping[str, frozenset[str]]
+#: ``HiddenClassesByDimension`` maps each dimension to the labels of the hidden classes.
+HiddenClassesByDimension = Mapping[str, frozenset[str]]
 
 
-def hidden_classes(
+def find_hidden_classes(
     evaluations: Collection[int], phase: Phase, audience: Audience
-) -> HiddenClasses:
+) -> HiddenClassesByDimension:
     rows = Breakdown.objects.filter(evaluation__in=evaluations).prefetch_related(
         "classes"
     )
-    return hidden_classes_of_breakdowns(rows, phase, audience)
+    return find_hidden_classes_of_breakdowns(rows, phase, audience)
 
 
-def hidden_classes_of_breakdowns(
+def find_hidden_classes_of_breakdowns(
     breakdowns: Iterable[Breakdown], phase: Phase, audience: Audience
-) -> HiddenClasses:
+) -> HiddenClassesByDimension:
     """Return the classes in each dimension whose values the audience may not see. The
     size of a class is its smallest number of instances over all metrics.
     """
     if may_see_instances(phase, audience):
         return {}
-    return _too_small_classes_by_dimension(
+    return _find_too_small_classes(
         ((row.classes.dimension, row.sizes()) for row in breakdowns), phase
     )
 
 
-def hidden_classes_on_board(board: Board, dimension: str) -> frozenset[str]:
+def find_hidden_classes_on_board(board: Board, dimension: str) -> frozenset[str]:
     """Return the classes of a dimension whose values no row of the board may show."""
-    hidden = hidden_classes_of_breakdowns(
+    hidden = find_hidden_classes_of_breakdowns(
         _query_breakdowns(board, dimension), board.phase, board.audience
     )
     return hidden.get(dimension, frozenset())
 
 
-def _too_small_classes_by_dimension(
+def _find_too_small_classes(
     sized: Iterable[tuple[str, dict[str, int]]], phase: Phase
-) -> HiddenClasses:
+) -> HiddenClassesByDimension:
     by_dimension: dict[str, dict[str, int]] = {}
     for dimension, sizes in sized:
         least = by_dimension.setdefault(dimension, {})
         for label, size in sizes.items():
             least[label] = min(size, least.get(label, size))
-    smallest = embargoes_of(phase).min_class_size
+    smallest = get_embargoes_of_phase(phase).min_class_size
     return {
-        dimension: classes_to_hide(least, smallest)
+        dimension: select_classes_to_hide(least, smallest)
         for dimension, least in by_dimension.items()
     }
 
 
-def classes_to_hide(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
+def select_classes_to_hide(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
     """Return the classes with fewer instances than ``min_size``, and further classes,
     because a single hidden size could be computed from the total of a group.
     """
@@ -435,7 +446,7 @@ def classes_to_hide(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
     # The totals of all classes and of each row and column of crossed classes are known.
     crossed: dict[tuple[int, str], set[str]] = {}
     for label in sizes:
-        parts = label.split(CROSSED)
+        parts = label.split(CROSSED_CLASS_SEPARATOR)
         for place, part in enumerate(parts if len(parts) > 1 else ()):
             crossed.setdefault((place, part), set()).add(label)
     groups = [set(sizes), *crossed.values()]
@@ -443,7 +454,7 @@ def classes_to_hide(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
     while not is_settled:
         is_settled = True
         for group in groups:
-            while reveals_hidden_sizes(group & hidden, sizes, min_size) and (
+            while reveals_sizes_of_hidden_classes(group & hidden, sizes, min_size) and (
                 shown := group - hidden
             ):
                 hidden.add(min(shown, key=lambda label: (sizes[label], label)))
@@ -451,7 +462,7 @@ def classes_to_hide(sizes: Mapping[str, int], min_size: int) -> frozenset[str]:
     return frozenset(hidden)
 
 
-def reveals_hidden_sizes(
+def reveals_sizes_of_hidden_classes(
     hidden: Collection[str], sizes: Mapping[str, int], min_size: int
 ) -> bool:
     return bool(hidden) and (
@@ -470,8 +481,8 @@ _UPPER_BOUND_PATTERN = re.compile(
 
 
 def sort_labels_naturally(labels: Sequence[str]) -> list[str]:
-    named = [label for label in labels if label != NO_CLASS]
-    rest = [label for label in labels if label == NO_CLASS]
+    named = [label for label in labels if label != NO_CLASS_LABEL]
+    rest = [label for label in labels if label == NO_CLASS_LABEL]
     if all(map(_NUMBERED_LABEL_PATTERN.match, named)):
         named.sort(
             key=lambda label: (
@@ -486,28 +497,30 @@ def sort_labels_naturally(labels: Sequence[str]) -> list[str]:
 DATA_SET_DIMENSION = "dataset"
 
 
-def transfer_table(board: Board, metric: str) -> dict[str, Any] | None:
+def build_transfer_table(board: Board, metric: str) -> dict[str, Any] | None:
     """Return a table of scores by the data set on which a system was trained (rows) and
     the data set on which the system was tested (columns). The result is None without
     several data sets, or if no run card names training data.
     """
-    rows = [row for row in board.rows if run_cards.training_datasets_of(row.card)]
+    rows = [
+        row for row in board.rows if run_cards.list_training_datasets_of_card(row.card)
+    ]
     metrics = (
-        class_metrics_of(board, DATA_SET_DIMENSION)
-        if rows and DATA_SET_DIMENSION in classes_by_dimension(board)
+        list_metrics_with_class_values(board, DATA_SET_DIMENSION)
+        if rows and DATA_SET_DIMENSION in list_classes_by_dimension(board)
         else []
     )
     if not metrics:
         return None
     chosen = metric if metric in metrics else metrics[0]
-    table = class_table(board, rows, DATA_SET_DIMENSION, chosen)
+    table = build_scores_by_class_table(board, rows, DATA_SET_DIMENSION, chosen)
     # ``best`` maps a data set to the best evaluations of systems trained on other data.
     best: dict[str, set[int]] = {}
     for name in table.lines:
         values = {
             row.evaluation: value
             for row in rows
-            if not _was_trained_on_label(row, name.label)
+            if not _was_trained_on_data_set(row, name.label)
             and (value := table.value(name.label, row)) is not None
         }
         top = (max if table.higher_is_better else min)(values.values(), default=None)
@@ -516,18 +529,20 @@ def transfer_table(board: Board, metric: str) -> dict[str, Any] | None:
             key for key, value in values.items() if is_ordered and value == top
         }
     lines = []
-    for row in sorted(rows, key=lambda row: run_cards.training_datasets_of(row.card)):
+    for row in sorted(
+        rows, key=lambda row: run_cards.list_training_datasets_of_card(row.card)
+    ):
         cells = [
             {
                 "text": table.text(label, row),
-                "is_trained_on": _was_trained_on_label(row, label),
+                "is_trained_on": _was_trained_on_data_set(row, label),
                 "is_best": row.evaluation in best[label],
             }
             for label in best
         ]
         lines.append(
             {
-                "trained": run_cards.training_datasets_of(row.card),
+                "trained": run_cards.list_training_datasets_of_card(row.card),
                 "row": row,
                 "cells": cells,
             }
@@ -535,5 +550,5 @@ def transfer_table(board: Board, metric: str) -> dict[str, Any] | None:
     return {"metric": chosen, "metrics": metrics, "tested": list(best), "lines": lines}
 
 
-def _was_trained_on_label(row: Row, label: str) -> bool:
-    return label.lower() in run_cards.training_datasets_of(row.card)
+def _was_trained_on_data_set(row: BoardRow, label: str) -> bool:
+    return label.lower() in run_cards.list_training_datasets_of_card(row.card)

@@ -12,13 +12,13 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.teams.models import User
 from scoring.models import Sheet
-from scoring.results.board.leak_budget import LeakBudget, leak_budgets_of
+from scoring.results.board.leak_budget import LeakBudget, compute_leak_budgets_by_phase
 from tasks.gold.early import CONTENT_KIND_LABELS
 from tasks.gold.secrecy import (
     NEVER_ENDING_EMBARGO,
     ContentKind,
-    embargoes_of,
-    with_embargoes,
+    get_embargoes_of_phase,
+    load_phases_with_embargoes,
 )
 from tasks.models import Gold, GoldOverlap, Phase, Season, Task
 
@@ -31,14 +31,14 @@ AUDIENCE_LABELS = {
     "organisers": gettext_lazy("organisers"),
 }
 #: The time is `NEVER_ENDING_EMBARGO` if the embargo never ends, or None if the content is visible.
-When = dt.datetime | None
+EmbargoEndTime = dt.datetime | None
 
 
 @dataclass(frozen=True)
 class EmbargoRow:
     kind: ContentKind
     #: ``times`` maps each audience to the time when the embargo ends for the audience.
-    times: dict[str, When]
+    times: dict[str, EmbargoEndTime]
 
     @property
     def words(self) -> str:
@@ -53,7 +53,7 @@ class EmbargoRow:
 
 
 @dataclass(frozen=True)
-class SplitEmbargo:
+class EmbargoesOfSplit:
     """The data of a split with its gold (reference answers), whose embargo the table
     shows.
 
@@ -71,10 +71,10 @@ class SplitEmbargo:
     budgets: list[tuple[Phase, LeakBudget]]
 
 
-def split_embargoes_of(
+def build_embargoes_of_splits(
     season: Season, reader: User | None = None, *, has_budgets: bool = False
-) -> list[SplitEmbargo]:
-    phases = with_embargoes(
+) -> list[EmbargoesOfSplit]:
+    phases = load_phases_with_embargoes(
         Phase.objects.filter(task__season=season).select_related("task__season")
     )
     splits: dict[tuple[int, str], list[Phase]] = {}
@@ -89,12 +89,12 @@ def split_embargoes_of(
         .order_by("-number")
     ):
         golds.setdefault((gold.task_id, gold.split), []).append(gold)
-    shared = shared_content_by_split(season, reader)
-    budgets = leak_budgets_of(phases) if has_budgets else {}
+    shared = describe_shared_content_by_split(season, reader)
+    budgets = compute_leak_budgets_by_phase(phases) if has_budgets else {}
     contents = []
     for key, group in splits.items():
         rows = [
-            EmbargoRow(kind, _embargo_ends_by_audience(group, kind))
+            EmbargoRow(kind, _find_embargo_ends_by_audience(group, kind))
             for kind in ContentKind
         ]
         of_group = [
@@ -102,26 +102,28 @@ def split_embargoes_of(
         ]
         task, versions = group[0].task, golds.get(key, [])
         contents.append(
-            SplitEmbargo(
+            EmbargoesOfSplit(
                 task, key[1], group, versions, rows, shared.get(key, []), of_group
             )
         )
     return contents
 
 
-def _embargo_ends_by_audience(
+def _find_embargo_ends_by_audience(
     phases: list[Phase], kind: ContentKind
-) -> dict[str, When]:
+) -> dict[str, EmbargoEndTime]:
     at = timezone.now()
-    free = embargoes_of(phases[0]).free_from(kind)
-    inputs = embargoes_of(phases[0]).free_from(ContentKind.INPUTS)
+    free = get_embargoes_of_phase(phases[0]).free_from(kind)
+    inputs = get_embargoes_of_phase(phases[0]).free_from(ContentKind.INPUTS)
     everybody = _later_time_if_future(
-        min(_shown_from_by_settings(phase, kind) for phase in phases), free, at
+        min(_find_time_shown_by_settings(phase, kind) for phase in phases), free, at
     )
     own = everybody
     if kind in (ContentKind.OWN, ContentKind.CLASSES):
         own = _later_time_if_future(
-            min(_shown_from_by_settings(phase, ContentKind.OWN) for phase in phases),
+            min(
+                _find_time_shown_by_settings(phase, ContentKind.OWN) for phase in phases
+            ),
             free,
             at,
         )
@@ -149,24 +151,28 @@ def _embargo_ends_by_audience(
     }
 
 
-def _later_time_if_future(shown: dt.datetime, free: When, at: dt.datetime) -> When:
+def _later_time_if_future(
+    shown: dt.datetime, free: EmbargoEndTime, at: dt.datetime
+) -> EmbargoEndTime:
     latest = max(shown, free or shown)
     return latest if latest > at else None
 
 
-def _shown_from_by_settings(phase: Phase, kind: ContentKind) -> dt.datetime:
+def _find_time_shown_by_settings(phase: Phase, kind: ContentKind) -> dt.datetime:
     """Return the time from which the settings of the phase, without other phases, show
     this kind of content.
     """
     if kind is ContentKind.INPUTS:
         return phase.inputs_released_at
-    if (kind is ContentKind.OWN and phase.shows_scores) or phase.shows_measures:
+    if (
+        kind is ContentKind.OWN and phase.shows_scores
+    ) or phase.shows_board_scores_to_everyone:
         shown = phase.opens
     elif (
         phase.board_then == phase.Audience.EVERYONE
         and phase.board_from is not None
         and not phase.battles_alone
-        and not phase.has_changed_board()
+        and not phase.has_board_audience_changed()
     ):
         shown = max(phase.board_from, phase.opens)
     else:
@@ -178,7 +184,7 @@ def _shown_from_by_settings(phase: Phase, kind: ContentKind) -> dt.datetime:
     return shown if is_on else NEVER_ENDING_EMBARGO
 
 
-def shared_content_by_split(
+def describe_shared_content_by_split(
     season: Season, reader: User | None = None
 ) -> dict[tuple[int, str], list[str]]:
     """Return descriptions of the gold that splits of the season share with other
@@ -191,14 +197,16 @@ def shared_content_by_split(
     may_read = Q(binds=True)
     if reader is not None:
         may_read |= Q(
-            other__task__season__in=Season.objects.organised_by(reader).values("pk")
+            other__task__season__in=Season.objects.organised_by_user(reader).values(
+                "pk"
+            )
         )
     told: dict[tuple[int, str], dict[str, None]] = {}
-    for overlap in _overlaps_with_shared_content(season).filter(may_read):
+    for overlap in _find_overlaps_with_shared_content(season).filter(may_read):
         own, other = overlap.gold, overlap.other
         if (own.task_id, own.split) == (other.task_id, other.split):
             continue
-        if words := _describe_overlap(overlap):
+        if words := _describe_gold_overlap(overlap):
             told.setdefault((own.task_id, own.split), {})[words] = None
     return {key: list(words) for key, words in told.items()}
 
@@ -207,15 +215,17 @@ def describe_content_shared_by_seasons(season: Season, other: Season) -> list[st
     """Return descriptions of all content that two seasons share, which only site staff
     may read.
     """
-    overlaps = _overlaps_with_shared_content(season).filter(other__task__season=other)
+    overlaps = _find_overlaps_with_shared_content(season).filter(
+        other__task__season=other
+    )
     lines = (
-        f"{overlap.gold.task}, {overlap.gold.split}: {_describe_overlap(overlap)}"
+        f"{overlap.gold.task}, {overlap.gold.split}: {_describe_gold_overlap(overlap)}"
         for overlap in overlaps
     )
     return list(dict.fromkeys(lines))
 
 
-def _overlaps_with_shared_content(season: Season) -> QuerySet[GoldOverlap]:
+def _find_overlaps_with_shared_content(season: Season) -> QuerySet[GoldOverlap]:
     overlaps = GoldOverlap.objects.filter(gold__task__season=season)
     overlaps = overlaps.filter(Q(held__gt=0) | Q(alike__gt=0) | Q(papers__gt=0))
     return overlaps.select_related("gold__task", "other__task__season").order_by(
@@ -223,7 +233,7 @@ def _overlaps_with_shared_content(season: Season) -> QuerySet[GoldOverlap]:
     )
 
 
-def _describe_overlap(overlap: GoldOverlap) -> str:
+def _describe_gold_overlap(overlap: GoldOverlap) -> str:
     own, other = overlap.gold, overlap.other
     where = f"{other.task}, {other.split}, v{other.number}"
     if own.task.season_id != other.task.season_id:
@@ -242,11 +252,13 @@ def _describe_overlap(overlap: GoldOverlap) -> str:
     return words % {"version": own.number, "where": where, "shared": shared}
 
 
-def embargoes_as_json(contents: Iterable[SplitEmbargo]) -> list[dict[str, object]]:
-    return [_content_as_json(content) for content in contents]
+def split_embargoes_as_json_values(
+    contents: Iterable[EmbargoesOfSplit],
+) -> list[dict[str, object]]:
+    return [_split_embargo_as_json_values(content) for content in contents]
 
 
-def _content_as_json(content: SplitEmbargo) -> dict[str, object]:
+def _split_embargo_as_json_values(content: EmbargoesOfSplit) -> dict[str, object]:
     return {
         "task": content.task.slug,
         "split": content.split,
@@ -254,13 +266,16 @@ def _content_as_json(content: SplitEmbargo) -> dict[str, object]:
         "battles_alone": [
             phase.slug for phase in content.phases if phase.battles_alone
         ],
-        "gold": [_gold_as_json(gold) for gold in content.versions],
+        "gold": [_gold_version_as_json_values(gold) for gold in content.versions],
         "shared": content.shared,
-        "known": {row.kind.value: _times_as_json(row.times) for row in content.rows},
+        "known": {
+            row.kind.value: _embargo_times_as_json_values(row.times)
+            for row in content.rows
+        },
     }
 
 
-def _gold_as_json(gold: Gold) -> dict[str, object]:
+def _gold_version_as_json_values(gold: Gold) -> dict[str, object]:
     return {
         "version": gold.number,
         "instances": gold.instances,
@@ -268,11 +283,13 @@ def _gold_as_json(gold: Gold) -> dict[str, object]:
     }
 
 
-def _times_as_json(times: Mapping[str, When]) -> dict[str, str]:
-    return {group: _time_as_json(at) for group, at in times.items()}
+def _embargo_times_as_json_values(
+    times: Mapping[str, EmbargoEndTime],
+) -> dict[str, str]:
+    return {group: _embargo_time_as_json_text(at) for group, at in times.items()}
 
 
-def _time_as_json(at: When) -> str:
+def _embargo_time_as_json_text(at: EmbargoEndTime) -> str:
     if at is None:
         return "now"
     return "never" if at == NEVER_ENDING_EMBARGO else at.isoformat()

@@ -11,14 +11,14 @@ from typing import Any
 from django.contrib.auth.models import AnonymousUser
 
 from scoring.models import EstimateSheet
-from scoring.results.board.exports import csv_text, json_text
-from scoring.results.board.open_gold import may_have_gold
-from scoring.results.board.standings import Board, Column, Row
-from scoring.stats.estimates import METHOD
+from scoring.results.board.exports import format_as_csv, format_as_json
+from scoring.results.board.open_gold import may_download_gold
+from scoring.results.board.standings import Board, BoardRow, BoardScoreColumn
+from scoring.stats.estimates import ESTIMATION_METHOD
 from tasks.models import Phase
 
-#: With a lower agreement with people than USEFUL_AGREEMENT, a judge saves few labels.
-USEFUL_AGREEMENT = 0.8
+#: With a lower agreement with people than MIN_USEFUL_JUDGE_AGREEMENT, a judge saves few labels.
+MIN_USEFUL_JUDGE_AGREEMENT = 0.8
 #: Two scores that differ by at most EQUAL_SCORE_TOLERANCE are equal.
 EQUAL_SCORE_TOLERANCE = 1e-9
 ESTIMATE_COLUMNS = (
@@ -37,7 +37,7 @@ ESTIMATE_COLUMNS = (
 )
 
 
-def newest_published_estimate_sheet(
+def find_newest_published_estimate_sheet(
     phase: Phase, at: dt.datetime | None = None, of: Collection[str] = ()
 ) -> EstimateSheet | None:
     """Return the sheet of people's labels that was published last, whose estimates the
@@ -57,8 +57,8 @@ class ScoreEstimate:
     runs.
     """
 
-    row: Row
-    other: Row | None = None
+    row: BoardRow
+    other: BoardRow | None = None
     facts: Mapping[str, Any]
 
     @property
@@ -67,12 +67,12 @@ class ScoreEstimate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EstimatedMeasure:
+class MetricWithEstimates:
     """The estimates by one metric for the runs whose scores have not changed since the
     estimate.
     """
 
-    column: Column
+    column: BoardScoreColumn
     lines: list[ScoreEstimate]
     differences: list[ScoreEstimate]
 
@@ -86,16 +86,18 @@ class EstimatedMeasure:
 
     @property
     def saves_little(self) -> bool:
-        return self.agreement is not None and self.agreement < USEFUL_AGREEMENT
+        return (
+            self.agreement is not None and self.agreement < MIN_USEFUL_JUDGE_AGREEMENT
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedEstimates:
     sheet: EstimateSheet
-    measures: list[EstimatedMeasure]
+    measures: list[MetricWithEstimates]
 
     def as_json(self) -> str:
-        return json_text(self.facts)
+        return format_as_json(self.facts)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -105,9 +107,9 @@ class PublishedEstimates:
         units people labelled and thus parts of the gold.
         """
         sheet = self.sheet
-        is_open = may_have_gold(sheet.phase, AnonymousUser(), sheet.gold)
+        is_open = may_download_gold(sheet.phase, AnonymousUser(), sheet.gold)
         return {
-            "method": METHOD,
+            "method": ESTIMATION_METHOD,
             "of": sheet.of,
             "labels_a_run": sheet.labels,
             "seed": sheet.seed if is_open else None,
@@ -122,7 +124,7 @@ class PublishedEstimates:
         rows = [
             ["" if cell is None else cell for cell in row] for row in self._table_rows()
         ]
-        return csv_text(ESTIMATE_COLUMNS, *rows)
+        return format_as_csv(ESTIMATE_COLUMNS, *rows)
 
     def _table_rows(self) -> list[list[Any]]:
         names = ("judge", "estimated", "low", "high", "labels", "worth", "judge_weight")
@@ -140,25 +142,25 @@ class PublishedEstimates:
         ]
 
 
-def estimates_of_sheet(sheet: EstimateSheet, board: Board) -> PublishedEstimates:
+def load_estimates_of_sheet(sheet: EstimateSheet, board: Board) -> PublishedEstimates:
     """Return the estimated scores in the sheet for the rows of the board.
 
     Runs whose scores have changed since the estimate are omitted.
     """
     measures = []
     if board.rules == sheet.rules:
-        for column in board.columns_main_first:
+        for column in board.columns_in_display_order:
             facts = sheet.result.get("measures", {}).get(column.metric)
             if facts is not None:
-                measures.append(_estimate_measure(column, facts, board))
+                measures.append(_build_metric_with_estimates(column, facts, board))
     return PublishedEstimates(
         sheet=sheet, measures=[measure for measure in measures if measure.lines]
     )
 
 
-def _estimate_measure(
-    column: Column, facts: Mapping[str, Any], board: Board
-) -> EstimatedMeasure:
+def _build_metric_with_estimates(
+    column: BoardScoreColumn, facts: Mapping[str, Any], board: Board
+) -> MetricWithEstimates:
     by_run = {line["run"]: line for line in facts["systems"]}
     current = {
         str(row.submission): row
@@ -176,15 +178,15 @@ def _estimate_measure(
             if line := found.get((leader, name)):
                 own = line
             elif line := found.get((name, leader)):
-                own = _negate_difference(line)
+                own = _negate_estimated_difference(line)
             else:
                 continue
             differences.append(ScoreEstimate(row=current[leader], other=row, facts=own))
-    return EstimatedMeasure(column=column, lines=lines, differences=differences)
+    return MetricWithEstimates(column=column, lines=lines, differences=differences)
 
 
 def _is_estimate_current(
-    row: Row, column: Column, facts: Mapping[str, Any] | None
+    row: BoardRow, column: BoardScoreColumn, facts: Mapping[str, Any] | None
 ) -> bool:
     cell = row.scores.get(column.name)
     if facts is None or cell is None or cell.value is None or cell.withheld:
@@ -197,7 +199,7 @@ def _is_estimate_current(
     )
 
 
-def _negate_difference(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _negate_estimated_difference(facts: Mapping[str, Any]) -> dict[str, Any]:
     def negate(value: float | None) -> float | None:
         return None if value is None else -value
 
@@ -210,7 +212,7 @@ def _negate_difference(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def published_estimates_for(
+def find_published_estimates_of_board(
     board: Board, of: Collection[str] = ()
 ) -> PublishedEstimates | None:
     """Return the published estimates of the scores on the board, or None if no
@@ -218,10 +220,10 @@ def published_estimates_for(
 
     The result only contains rows of the board that the audience sees.
     """
-    sheet = newest_published_estimate_sheet(board.phase, board.frozen_at, of)
+    sheet = find_newest_published_estimate_sheet(board.phase, board.frozen_at, of)
     if sheet is None:
         return None
-    found = estimates_of_sheet(sheet, board)
+    found = load_estimates_of_sheet(sheet, board)
     return found if found.measures else None
 
 
@@ -231,4 +233,4 @@ def has_published_estimates(board: Board) -> bool:
     """
     task_type = board.phase.task.task_type
     rests_on_labels = task_type.is_judged or task_type.has_claims
-    return rests_on_labels and published_estimates_for(board) is not None
+    return rests_on_labels and find_published_estimates_of_board(board) is not None

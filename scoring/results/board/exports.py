@@ -8,36 +8,36 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from citeboard.core.plain_text import plain
-from citeboard.core.templatetags.page import iso
+from citeboard.core.plain_text import format_spreadsheet_cell
+from citeboard.core.templatetags.page import format_iso_time
 from scoring.results.board import confirming, public_results, query
 from scoring.results.board.differences import (
-    ClassTable,
-    ComparedSystem,
-    class_metrics_of,
-    class_table,
-    classes_by_dimension,
+    ScoresByClassTable,
+    SystemWithEvaluation,
+    build_scores_by_class_table,
+    list_classes_by_dimension,
+    list_metrics_with_class_values,
 )
 from scoring.results.board.formatting import (
     EN_DASH,
     MINUS_SIGN,
-    dimension_label,
-    metric_label,
-    rank_range_text,
-    shown,
+    display_name_of_dimension,
+    display_name_of_metric,
+    format_rank_range,
+    format_score,
 )
 from scoring.results.board.manual_scores import (
     ManualScores,
-    manual_scores_of,
-    number_text,
+    format_number,
+    load_manual_scores,
 )
 from scoring.results.board.public_results import ABSENCES_COUNT_LAST, ABSENCES_LEFT_OUT
-from scoring.results.board.standings import Board, Row, expand_rows_to_runs
+from scoring.results.board.standings import Board, BoardRow, expand_rows_to_runs
 from scoring.results.board.verdict import BoardVerdict, RankedSystem
 from tasks.models import Season, run_cards
 from tasks.submissions.run_card import TEAM_MEASURES_BY_NAME
 
-_ROW_COLUMNS = (
+_BOARD_CSV_COLUMNS = (
     "rank",
     "ranks",
     "rank_low",
@@ -49,7 +49,7 @@ _ROW_COLUMNS = (
     "submission",
     "sent",
 )
-_CLASS_COLUMNS = (
+_CLASS_CSV_COLUMNS = (
     "dimension",
     "class",
     "support",
@@ -79,7 +79,7 @@ LATEX_ESCAPES = str.maketrans(
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
     }
 )
-_OVERALL_SHARE_COLUMNS = (
+_OVERALL_RANKING_SHARE_COLUMNS = (
     "share",
     "share_low",
     "share_high",
@@ -91,17 +91,17 @@ _OVERALL_SHARE_COLUMNS = (
 LATEX_DAGGER, LATEX_STAR = r"$^{\dagger}$", r"$^{\ast}$"
 TIED_MARK_NOTE = "; † may be first as well."
 LEADING_MARK_NOTE = "; * significantly better than every other system."
-DEFAULT_TABLE_CHOICE = query.LatexTableQuery()
+DEFAULT_LATEX_TABLE_QUERY = query.LatexTableQuery()
 
-#: TeamFigures maps a submission and the name of a measure to the figure of the team.
-TeamFigures = Mapping[int, Mapping[str, float]]
+#: TeamFiguresByRun maps a submission and the name of a measure to the figure of the team.
+TeamFiguresByRun = Mapping[int, Mapping[str, float]]
 
 
 class LatexMarkup(str):
     __slots__ = ()
 
 
-def csv_text(*lines: Iterable[object]) -> str:
+def format_as_csv(*lines: Iterable[object]) -> str:
     """Return the lines as CSV with the line endings of RFC 4180, where None becomes an
     empty cell.
     """
@@ -110,16 +110,16 @@ def csv_text(*lines: Iterable[object]) -> str:
     return out.getvalue()
 
 
-def json_text(content: object) -> str:
+def format_as_json(content: object) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1)
 
 
-def _board_slugs(board: Board) -> tuple[str, str, str]:
+def _season_task_and_phase_slugs(board: Board) -> tuple[str, str, str]:
     return board.phase.task.season.slug, board.phase.task.slug, board.phase.slug
 
 
-def _board_identifiers(board: Board) -> dict[str, Any]:
-    season, task, phase = _board_slugs(board)
+def _board_identifiers_as_json_values(board: Board) -> dict[str, Any]:
+    season, task, phase = _season_task_and_phase_slugs(board)
     return {
         "season": season,
         "task": task,
@@ -129,7 +129,7 @@ def _board_identifiers(board: Board) -> dict[str, Any]:
     }
 
 
-def _gold_version_values(board: Board) -> dict[str, Any] | None:
+def _gold_version_as_json_values(board: Board) -> dict[str, Any] | None:
     return (
         {"number": board.gold.number, "sha256": board.gold.digest}
         if board.gold
@@ -137,14 +137,14 @@ def _gold_version_values(board: Board) -> dict[str, Any] | None:
     )
 
 
-def row_values(board: Board, row: Row) -> dict[str, Any]:
+def row_as_json_values(board: Board, row: BoardRow) -> dict[str, Any]:
     """Return a row of the board as JSON values for export. ``ranks`` is the text that
     the board displays, such as `2–4`. ``group``, which version 0.3.0 introduced, is the
     best possible rank.
     """
     return {
         "rank": row.rank,
-        "ranks": board.rank_of(row),
+        "ranks": board.format_rank_of_row(row),
         "rank_low": row.rank_low,
         "rank_high": row.rank_high,
         "group": row.rank_low,
@@ -152,11 +152,13 @@ def row_values(board: Board, row: Row) -> dict[str, Any]:
         "system": row.system,
         "kind": row.kind,
         "submission": row.submission,
-        "sent": iso(row.submitted_at),
+        "sent": format_iso_time(row.submitted_at),
     }
 
 
-def seed_values(row: Row, of_teams: TeamFigures) -> dict[str, Any]:
+def seed_mean_as_json_values(
+    row: BoardRow, of_teams: TeamFiguresByRun
+) -> dict[str, Any]:
     """Return the additional JSON fields of a row that is a mean over runs, or no fields
     for a row with one run.
     """
@@ -168,7 +170,7 @@ def seed_values(row: Row, of_teams: TeamFigures) -> dict[str, Any]:
             "submission": run.submission,
             "system": run.system,
             "number": run.number,
-            "sent": iso(run.submitted_at),
+            "sent": format_iso_time(run.submitted_at),
             "scores": {name: cell.as_dict() for name, cell in run.scores.items()},
             "team_reported": of_teams.get(run.submission, {}),
             "card": run.card,
@@ -178,18 +180,18 @@ def seed_values(row: Row, of_teams: TeamFigures) -> dict[str, Any]:
     return {**best, "runs": runs}
 
 
-def verdict_values(verdict: BoardVerdict | None) -> dict[str, Any] | None:
+def verdict_as_json_values(verdict: BoardVerdict | None) -> dict[str, Any] | None:
     if verdict is None:
         return None
 
-    def system_values(row: RankedSystem) -> dict[str, Any]:
+    def system_as_json_values(row: RankedSystem) -> dict[str, Any]:
         return {"submission": row.submission, "system": row.system, "p": row.p}
 
     return {
-        "leader": system_values(verdict.leader),
-        "equal": [system_values(row) for row in verdict.leaders[1:]],
-        "tied": [system_values(row) for row in verdict.tied],
-        "behind": [system_values(row) for row in verdict.behind],
+        "leader": system_as_json_values(verdict.leader),
+        "equal": [system_as_json_values(row) for row in verdict.leaders[1:]],
+        "tied": [system_as_json_values(row) for row in verdict.tied],
+        "behind": [system_as_json_values(row) for row in verdict.behind],
         "test": verdict.test,
         "untested": verdict.untested and verdict.untested.value,
         "unit": verdict.unit,
@@ -199,13 +201,15 @@ def verdict_values(verdict: BoardVerdict | None) -> dict[str, Any] | None:
     }
 
 
-def board_as_csv(board: Board, rows: Sequence[Row], of_teams: TeamFigures) -> str:
-    heads, lines = csv_heads_and_lines(board, rows, of_teams)
-    return csv_text(heads, *lines)
+def board_as_csv(
+    board: Board, rows: Sequence[BoardRow], of_teams: TeamFiguresByRun
+) -> str:
+    heads, lines = build_csv_heads_and_rows(board, rows, of_teams)
+    return format_as_csv(heads, *lines)
 
 
-def csv_heads_and_lines(
-    board: Board, rows: Sequence[Row], of_teams: TeamFigures
+def build_csv_heads_and_rows(
+    board: Board, rows: Sequence[BoardRow], of_teams: TeamFiguresByRun
 ) -> tuple[list[object], Iterator[Iterator[object]]]:
     reported = [
         measure
@@ -214,32 +218,35 @@ def csv_heads_and_lines(
     ]
     card_fields = [
         name
-        for name in run_cards.CARD_FIELDS
+        for name in run_cards.RUN_CARD_FIELDS
         if any(name in row.card for row in expand_rows_to_runs(rows))
     ]
-    entered = manual_scores_of(board, rows)
-    confirmation = confirming.confirmation_of(board)
+    entered = load_manual_scores(board, rows)
+    confirmation = confirming.compute_confirmation_of_board(board)
     has_organisers = any(row.has_organiser for row in rows)
     has_means = any(row.runs for row in rows)
     names = [column.name for column in board.columns]
     heads: list[object] = [
-        *_ROW_COLUMNS,
+        *_BOARD_CSV_COLUMNS,
         *(head for name in names for head in (name, f"{name}_low", f"{name}_high")),
         "rules",
         "gold",
         "ranked_by",
         *(f"team_reported_{figure}" for figure in reported),
         *(f"card_{name}" for name in card_fields),
-        *(plain(f"outside_{measure.name}") for measure in entered.measures),
+        *(
+            format_spreadsheet_cell(f"outside_{measure.name}")
+            for measure in entered.measures
+        ),
         *(["has_organiser"] if has_organisers else []),
-        *(["priority"] if board.counts_by_priority else []),
+        *(["priority"] if board.selects_runs_by_priority else []),
         *(["results"] if confirmation else []),
         *(["mean_of", "seed_of", "best_of"] if has_means else []),
     ]
 
-    def line(row: Row, seed_of: str = "") -> Iterator[object]:
-        facts = row_values(board, row)
-        yield from (plain(facts[name]) for name in _ROW_COLUMNS)
+    def build_csv_row(row: BoardRow, seed_of: str = "") -> Iterator[object]:
+        facts = row_as_json_values(board, row)
+        yield from (format_spreadsheet_cell(facts[name]) for name in _BOARD_CSV_COLUMNS)
         for column in board.columns:
             cell = row.scores.get(column.name)
             yield from (
@@ -252,50 +259,56 @@ def csv_heads_and_lines(
         )
         own = {} if row.runs else of_teams.get(row.submission, {})
         yield from (own.get(figure, "") for figure in reported)
-        yield from (plain(row.card.get(name, "")) for name in card_fields)
+        yield from (
+            format_spreadsheet_cell(row.card.get(name, "")) for name in card_fields
+        )
         yield from (
             "" if row.runs else entered.value(measure, row.submission)
             for measure in entered.measures
         )
         if has_organisers:
             yield "yes" if row.has_organiser else ""
-        if board.counts_by_priority:
+        if board.selects_runs_by_priority:
             yield row.priority or ""
         if confirmation:
-            yield confirmation.stored_words
+            yield confirmation.untranslated_state_text
         if has_means:
-            yield from (len(row.runs) or "", plain(seed_of), row.best_of or "")
+            yield from (
+                len(row.runs) or "",
+                format_spreadsheet_cell(seed_of),
+                row.best_of or "",
+            )
 
-    def lines() -> Iterator[Iterator[object]]:
+    def iterate_csv_rows() -> Iterator[Iterator[object]]:
         for row in rows:
-            yield line(row)
+            yield build_csv_row(row)
             for run in row.runs:
-                yield line(run, seed_of=row.system)
+                yield build_csv_row(run, seed_of=row.system)
 
-    return heads, lines()
+    return heads, iterate_csv_rows()
 
 
 def board_as_json(
     board: Board,
-    rows: Sequence[Row],
-    of_teams: TeamFigures,
+    rows: Sequence[BoardRow],
+    of_teams: TeamFiguresByRun,
     *,
     has_verdict: bool = True,
 ) -> str:
     """Return the board as a JSON text with unrounded scores. Snapshots of boards omit
     the verdict, so that the digest of a board stays the same across versions.
     """
-    confirmation = confirming.confirmation_of(board)
-    entered = manual_scores_of(board, rows)
+    confirmation = confirming.compute_confirmation_of_board(board)
+    entered = load_manual_scores(board, rows)
     content: dict[str, Any] = {
-        **_board_identifiers(board),
+        **_board_identifiers_as_json_values(board),
         **({"frozen_at": board.frozen_at.isoformat()} if board.frozen_at else {}),
         **({"results": confirmation.as_dict()} if confirmation else {}),
-        "gold": _gold_version_values(board),
+        "gold": _gold_version_as_json_values(board),
         "ranked_by": board.by,
         "compared": board.is_compared,
         **(
-            {"verdict": verdict_values(board.verdict)}
+            {"verdict": verdict_as_json_values(board.verdict)}
             if has_verdict and board.verdict
             else {}
         ),
@@ -316,12 +329,12 @@ def board_as_json(
         ],
         "rows": [
             {
-                **row_values(board, row),
+                **row_as_json_values(board, row),
                 # Older versions did not export `has_organiser`, so omit False.
                 **({"has_organiser": True} if row.has_organiser else {}),
                 **(
                     {"priority": row.priority}
-                    if board.counts_by_priority and row.priority
+                    if board.selects_runs_by_priority and row.priority
                     else {}
                 ),
                 "scores": {name: cell.as_dict() for name, cell in row.scores.items()},
@@ -332,7 +345,7 @@ def board_as_json(
                     if not row.runs and (measured := entered.of(row.submission))
                     else {}
                 ),
-                **seed_values(row, of_teams),
+                **seed_mean_as_json_values(row, of_teams),
             }
             for row in rows
         ],
@@ -347,52 +360,56 @@ def board_as_json(
             }
             for measure in entered.measures
         ]
-    return json_text(content)
+    return format_as_json(content)
 
 
 def board_as_latex(
     board: Board,
-    rows: Sequence[Row],
-    choice: query.LatexTableQuery = DEFAULT_TABLE_CHOICE,
+    rows: Sequence[BoardRow],
+    choice: query.LatexTableQuery = DEFAULT_LATEX_TABLE_QUERY,
 ) -> str:
     """Return the displayed rows of the board as a LaTeX table, with the column keys in
     comments. Raises UnknownColumn.
     """
     phase = board.phase
     title = f"{phase.task.season}: {phase.task}, {phase}"
-    columns = query.columns_by_name(board, choice.columns)
+    columns = query.find_columns_by_name(board, choice.columns)
     best: dict[str, float] = {}
     for column in columns:
-        cells = [row.scores.get(column.name) for row in rows if row.competes]
+        cells = [row.scores.get(column.name) for row in rows if row.is_competing]
         values = [cell.value for cell in cells if cell and cell.value is not None]
         if values and column.higher_is_better is not None:
             best[column.name] = max(values) if column.higher_is_better else min(values)
     tied: set[int] = set()
     if choice.has_marks and board.ranking in columns and board.is_compared:
-        tied = {row.submission for row in board.may_be_first[1:]}
-    confirmation = confirming.confirmation_of(board)
+        tied = {row.submission for row in board.rows_that_may_be_first[1:]}
+    confirmation = confirming.compute_confirmation_of_board(board)
     verdict = board.verdict.text if board.verdict and board.ranking in columns else ""
     marking = f"Best in bold; baselines in italics{TIED_MARK_NOTE if tied else '.'}"
     verdict_first = f"{verdict} " if verdict else ""
-    caption = f"{title}. {preliminary_sentence(confirmation)}{verdict_first}{marking}"
+    caption = (
+        f"{title}. {format_preliminary_sentence(confirmation)}{verdict_first}{marking}"
+    )
     # Readers can choose only columns with computed scores, so omit manual scores.
     entered = (
         ManualScores(measures=[], values={})
         if choice.columns
-        else manual_scores_of(board, rows)
+        else load_manual_scores(board, rows)
     )
     measures = entered.measures
     heads = [
-        metric_label(column.metric)
+        display_name_of_metric(column.metric)
         + (f" ({column.name})" if column.name != column.metric else "")
         for column in columns
     ]
 
-    def line(row: Row) -> Iterator[str]:
-        yield board.rank_of(row)
+    def build_latex_row(row: BoardRow) -> Iterator[str]:
+        yield board.format_rank_of_row(row)
         names = (row.system, row.marked_name)
         yield from (
-            names if row.competes else (latex_command("textit", name) for name in names)
+            names
+            if row.is_competing
+            else (format_latex_command("textit", name) for name in names)
         )
         for column in columns:
             cell = row.scores.get(column.name)
@@ -400,11 +417,11 @@ def board_as_latex(
                 yield ""
                 continue
             is_best = (
-                row.competes
+                row.is_competing
                 and cell.value is not None
                 and cell.value == best.get(column.name)
             )
-            value = shown(
+            value = format_score(
                 cell.value,
                 column.scale,
                 is_infinite=cell.is_infinite,
@@ -417,10 +434,11 @@ def board_as_latex(
             mark = LATEX_DAGGER if row.submission in tied else ""
             yield _format_latex_score(value, ends, column.scale, mark, is_best=is_best)
         yield from (
-            number_text(entered.value(measure, row.submission)) for measure in measures
+            format_number(entered.value(measure, row.submission))
+            for measure in measures
         )
 
-    tabular = latex_tabular(
+    tabular = format_latex_tabular(
         [
             title,
             *([confirmation.sentence] if confirmation else []),
@@ -436,14 +454,16 @@ def board_as_latex(
             *heads,
             *(f"{measure} (outside)" for measure in measures),
         ],
-        map(line, rows),
+        map(build_latex_row, rows),
     )
-    return latex_table(
-        tabular, choice.caption or caption, "-".join(_board_slugs(board))
+    return format_latex_table(
+        tabular,
+        choice.caption or caption,
+        "-".join(_season_task_and_phase_slugs(board)),
     )
 
 
-def preliminary_sentence(confirmation: confirming.Confirmation | None) -> str:
+def format_preliminary_sentence(confirmation: confirming.Confirmation | None) -> str:
     return (
         f"{confirmation.sentence}. "
         if confirmation and confirmation.is_preliminary
@@ -451,18 +471,18 @@ def preliminary_sentence(confirmation: confirming.Confirmation | None) -> str:
     )
 
 
-def latex_table(tabular: str, caption: str, label: str) -> str:
+def format_latex_table(tabular: str, caption: str, label: str) -> str:
     about = f"\\caption{{{escape_latex(caption)}}}\n\\label{{tab:{label}}}\n"
     return f"\\begin{{table}}\n\\centering\n{about}{tabular}\\end{{table}}\n"
 
 
-def latex_tabular(
+def format_latex_tabular(
     comments: Iterable[str],
     places: str,
     heads: Iterable[str],
     rows: Iterable[Iterable[str]],
 ) -> str:
-    def line(cells: Iterable[str]) -> str:
+    def format_latex_row(cells: Iterable[str]) -> str:
         joined = " & ".join(
             cell if isinstance(cell, LatexMarkup) else escape_latex(cell)
             for cell in cells
@@ -471,12 +491,12 @@ def latex_tabular(
         return f"{'{}' if joined.startswith(('[', '*')) else ''}{joined} \\\\"
 
     lines = [
-        *(f"% {_join_to_one_line(comment)}" for comment in comments),
+        *(f"% {_join_lines(comment)}" for comment in comments),
         f"\\begin{{tabular}}{{{places}}}",
         r"\toprule",
-        line(heads),
+        format_latex_row(heads),
         r"\midrule",
-        *map(line, rows),
+        *map(format_latex_row, rows),
         r"\bottomrule",
         r"\end{tabular}",
     ]
@@ -485,16 +505,16 @@ def latex_tabular(
 
 def escape_latex(text: str) -> str:
     """Return untrusted text on one line, with the special characters of LaTeX escaped."""
-    return _join_to_one_line(text).translate(LATEX_ESCAPES)
+    return _join_lines(text).translate(LATEX_ESCAPES)
 
 
-def _join_to_one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     return " ".join(
         "".join(sign if sign.isprintable() else " " for sign in text).split()
     )
 
 
-def latex_command(command: str, text: str) -> LatexMarkup:
+def format_latex_command(command: str, text: str) -> LatexMarkup:
     return LatexMarkup(f"\\{command}{{{escape_latex(text)}}}")
 
 
@@ -506,25 +526,25 @@ def _format_latex_score(
     *,
     is_best: bool,
 ) -> LatexMarkup:
-    printed = latex_command("textbf", value) if is_best else escape_latex(value)
+    printed = format_latex_command("textbf", value) if is_best else escape_latex(value)
     if None in ends:
         return LatexMarkup(f"{printed}{mark}")
-    low, high = (escape_latex(shown(end, scale)) for end in ends)
+    low, high = (escape_latex(format_score(end, scale)) for end in ends)
     return LatexMarkup(f"{printed}{mark} [{low}, {high}]")
 
 
-def _class_tables(board: Board) -> Iterator[ClassTable]:
-    for dimension in classes_by_dimension(board):
-        for metric in class_metrics_of(board, dimension):
-            yield class_table(board, board.rows, dimension, metric)
+def _iterate_scores_by_class_tables(board: Board) -> Iterator[ScoresByClassTable]:
+    for dimension in list_classes_by_dimension(board):
+        for metric in list_metrics_with_class_values(board, dimension):
+            yield build_scores_by_class_table(board, board.rows, dimension, metric)
 
 
-def classes_csv(board: Board) -> str:
+def class_scores_as_csv(board: Board) -> str:
     board = board.with_first_runs_only
     gold = f"v{board.gold.number}" if board.gold else ""
 
-    def lines() -> Iterator[list[object]]:
-        for table in _class_tables(board):
+    def iterate_csv_rows() -> Iterator[list[object]]:
+        for table in _iterate_scores_by_class_tables(board):
             for name in table.lines:
                 for row in board.rows:
                     key = (name.label, row.evaluation)
@@ -534,11 +554,11 @@ def classes_csv(board: Board) -> str:
                         value = "fixed" if name.label in table.fixed else value
                         yield [
                             table.dimension,
-                            plain(name.label),
+                            format_spreadsheet_cell(name.label),
                             name.support,
                             row.submission,
-                            plain(row.system),
-                            plain(row.team or ""),
+                            format_spreadsheet_cell(row.system),
+                            format_spreadsheet_cell(row.team or ""),
                             table.metric,
                             value,
                             *table.intervals.get(key, ("", "")),
@@ -546,13 +566,15 @@ def classes_csv(board: Board) -> str:
                             gold,
                         ]
 
-    return csv_text(_CLASS_COLUMNS, *lines())
+    return format_as_csv(_CLASS_CSV_COLUMNS, *iterate_csv_rows())
 
 
-def classes_json(board: Board) -> str:
+def class_scores_as_json(board: Board) -> str:
     board = board.with_first_runs_only
 
-    def class_score_values(table: ClassTable, label: str, row: Row) -> dict[str, Any]:
+    def class_score_as_json_values(
+        table: ScoresByClassTable, label: str, row: BoardRow
+    ) -> dict[str, Any]:
         key = (label, row.evaluation)
         low, high = table.intervals.get(key, (None, None))
         value: dict[str, Any] = {
@@ -574,8 +596,8 @@ def classes_json(board: Board) -> str:
         )
 
     content = {
-        **_board_identifiers(board),
-        "gold": _gold_version_values(board),
+        **_board_identifiers_as_json_values(board),
+        "gold": _gold_version_as_json_values(board),
         "systems": [
             {
                 "submission": row.submission,
@@ -596,7 +618,7 @@ def classes_json(board: Board) -> str:
                         "class": name.label,
                         "support": name.support,
                         "scores": [
-                            class_score_values(table, name.label, row)
+                            class_score_as_json_values(table, name.label, row)
                             for row in board.rows
                             if (name.label, row.evaluation) in table.values
                         ],
@@ -604,23 +626,26 @@ def classes_json(board: Board) -> str:
                     for name in table.lines
                 ],
             }
-            for table in _class_tables(board)
+            for table in _iterate_scores_by_class_tables(board)
         ],
     }
-    return json_text(content)
+    return format_as_json(content)
 
 
-def classes_latex(
+def class_table_as_latex(
     board: Board,
-    table: ClassTable,
+    table: ScoresByClassTable,
     leading: Mapping[str, int],
-    choice: query.LatexTableQuery = DEFAULT_TABLE_CHOICE,
+    choice: query.LatexTableQuery = DEFAULT_LATEX_TABLE_QUERY,
 ) -> str:
     """Return the displayed table of scores by class as a LaTeX table. ``leading`` maps
     a class to the evaluation that is significantly better in the class than all others.
     """
     phase = board.phase
-    about = f"{metric_label(table.metric)} by {dimension_label(table.dimension)}, rules {board.rules}"
+    about = (
+        f"{display_name_of_metric(table.metric)} by "
+        f"{display_name_of_dimension(table.dimension)}, rules {board.rules}"
+    )
     title = f"{phase.task.season}: {phase.task}, {phase}; {about}"
     marks = {
         label: best
@@ -629,19 +654,19 @@ def classes_latex(
     }
     evaluations = {row.evaluation for row in table.systems}
     is_marked = any(marks.get(name.label) in evaluations for name in table.classes)
-    confirmation = confirming.confirmation_of(board)
+    confirmation = confirming.compute_confirmation_of_board(board)
     marking = (
         f"Best in bold; baselines in italics{LEADING_MARK_NOTE if is_marked else '.'}"
     )
 
-    def system_head_markup(row: ComparedSystem) -> str:
+    def format_system_head(row: SystemWithEvaluation) -> str:
         return (
             row.system
-            if isinstance(row, Row) and row.competes
-            else latex_command("textit", row.system)
+            if isinstance(row, BoardRow) and row.is_competing
+            else format_latex_command("textit", row.system)
         )
 
-    def line(label: str, support: int | None) -> Iterator[str]:
+    def build_latex_row(label: str, support: int | None) -> Iterator[str]:
         yield from (label, "" if support is None else str(support))
         best = {row.evaluation for row in table.best(label)}
         for row in table.systems:
@@ -663,25 +688,30 @@ def classes_latex(
                 is_best=row.evaluation in best,
             )
 
-    tabular = latex_tabular(
+    tabular = format_latex_tabular(
         [title, *([confirmation.sentence] if confirmation else [])],
         f"lr{'r' * len(table.systems)}",
         [
-            dimension_label(table.dimension).capitalize(),
+            display_name_of_dimension(table.dimension).capitalize(),
             "Support",
-            *map(system_head_markup, table.systems),
+            *map(format_system_head, table.systems),
         ],
-        (line(name.label, name.support) for name in table.lines),
+        (build_latex_row(name.label, name.support) for name in table.lines),
     )
-    label = "-".join([*_board_slugs(board), table.dimension, table.metric])
-    return latex_table(
+    label = "-".join(
+        [*_season_task_and_phase_slugs(board), table.dimension, table.metric]
+    )
+    return format_latex_table(
         tabular,
-        choice.caption or f"{title}. {preliminary_sentence(confirmation)}{marking}",
+        choice.caption
+        or f"{title}. {format_preliminary_sentence(confirmation)}{marking}",
         label,
     )
 
 
-def overall_ranking_values(table: public_results.OverallRanking) -> dict[str, Any]:
+def overall_ranking_as_json_values(
+    table: public_results.OverallRanking,
+) -> dict[str, Any]:
     return {
         "absences": ABSENCES_COUNT_LAST if table.counts_absences else ABSENCES_LEFT_OUT,
         "boards": [
@@ -704,7 +734,7 @@ def overall_ranking_values(table: public_results.OverallRanking) -> dict[str, An
                 "has_organiser": row.has_organiser,
                 "boards": len(row.places),
                 "absent": len(table.boards) - len(row.places),
-                **{name: getattr(row, name) for name in _OVERALL_SHARE_COLUMNS},
+                **{name: getattr(row, name) for name in _OVERALL_RANKING_SHARE_COLUMNS},
                 "places": [
                     {
                         "phase": phase,
@@ -724,11 +754,15 @@ def overall_ranking_values(table: public_results.OverallRanking) -> dict[str, An
     }
 
 
-def overall_ranking_json(season: Season, table: public_results.OverallRanking) -> str:
-    return json_text({"season": season.slug, **overall_ranking_values(table)})
+def overall_ranking_as_json(
+    season: Season, table: public_results.OverallRanking
+) -> str:
+    return format_as_json(
+        {"season": season.slug, **overall_ranking_as_json_values(table)}
+    )
 
 
-def overall_ranking_csv(season: Season, table: public_results.OverallRanking) -> str:
+def overall_ranking_as_csv(season: Season, table: public_results.OverallRanking) -> str:
     boards = [f"{board.phase.task.slug}/{board.phase.slug}" for board in table.boards]
     has_organisers = any(row.has_organiser for row in table.rows)
     columns = (
@@ -737,15 +771,15 @@ def overall_ranking_csv(season: Season, table: public_results.OverallRanking) ->
         "rank_low",
         "rank_high",
         "team",
-        *_OVERALL_SHARE_COLUMNS,
+        *_OVERALL_RANKING_SHARE_COLUMNS,
         "boards",
         "absent",
     )
     lines = []
     for row, values in zip(
-        table.rows, overall_ranking_values(table)["rows"], strict=True
+        table.rows, overall_ranking_as_json_values(table)["rows"], strict=True
     ):
-        facts = {**values, "team": plain(row.team)}
+        facts = {**values, "team": format_spreadsheet_cell(row.team)}
         places = {phase: place.rank for phase, place in row.places.items()}
         by_board = [
             of.get(board.phase.pk, "")
@@ -755,10 +789,14 @@ def overall_ranking_csv(season: Season, table: public_results.OverallRanking) ->
         marks = ["yes" if row.has_organiser else ""] if has_organisers else []
         lines.append([*(facts[name] for name in columns), *by_board, *marks])
     heads = [*columns, *boards, *(f"rank_without_{board}" for board in boards)]
-    return csv_text([*heads, *(["has_organiser"] if has_organisers else [])], *lines)
+    return format_as_csv(
+        [*heads, *(["has_organiser"] if has_organisers else [])], *lines
+    )
 
 
-def overall_ranking_latex(season: Season, table: public_results.OverallRanking) -> str:
+def overall_ranking_as_latex(
+    season: Season, table: public_results.OverallRanking
+) -> str:
     heads = [
         "Rank",
         "Team",
@@ -771,7 +809,8 @@ def overall_ranking_latex(season: Season, table: public_results.OverallRanking) 
         share = f"{100 * row.share:.1f} [{100 * row.share_low:.1f}, {100 * row.share_high:.1f}]"
         places = (row.places.get(board.phase.pk) for board in table.boards)
         on = [
-            rank_range_text(place.low, place.high) if place else "" for place in places
+            format_rank_range(place.low, place.high) if place else ""
+            for place in places
         ]
         lines.append(
             [
@@ -782,7 +821,7 @@ def overall_ranking_latex(season: Season, table: public_results.OverallRanking) 
                 *on,
             ]
         )
-    return latex_tabular(
+    return format_latex_tabular(
         [f"{season}: all tasks together"],
         f"rlrr{'r' * len(table.boards)}",
         heads,

@@ -11,7 +11,7 @@ from django.utils.translation import get_language, gettext, pgettext
 
 from citeboard.core.words import format_thousands, localize_separators
 from scoring.models import Score
-from scoring.stats.significance import ALPHA
+from scoring.stats.significance import FAMILYWISE_ERROR_RATE
 from tasks.models import Task
 from tasks.types import TaskType, columns, task_types
 
@@ -53,11 +53,11 @@ METRIC_KEY_PART_LABELS = {
     "iou": "IoU",
 }
 #: In the displayed name of a metric, a comma precedes these parts of the metric's key.
-METRIC_VARIANT_PARTS = ("micro", "macro", "weighted", "unconditional", "stemmed")
+METRIC_KEY_VARIANT_PARTS = ("micro", "macro", "weighted", "unconditional", "stemmed")
 
 
 @cache
-def display_names_by_key() -> dict[str, str]:
+def collect_unambiguous_display_names() -> dict[str, str]:
     names: dict[str, set[str]] = defaultdict(set)
     for kind in task_types().values():
         for name in {*kind.metrics, *kind.dimensions, *kind.display_names}:
@@ -67,24 +67,34 @@ def display_names_by_key() -> dict[str, str]:
     }
 
 
-#: ``_names_of_task`` has the names of metrics that the current task declares.
-_names_of_task: ContextVar[Mapping[str, str]] = ContextVar("names of the task")
+#: ``_metric_names_of_current_task`` has the names of metrics that the current task declares.
+_metric_names_of_current_task: ContextVar[Mapping[str, str]] = ContextVar(
+    "names of the task"
+)
 
 
-#: ``_classes_of_task`` has the names of classes that the current task declares.
-_classes_of_task: ContextVar[Mapping[str, str]] = ContextVar("classes of the task")
+#: ``_class_names_of_current_task`` has the names of classes that the current task declares.
+_class_names_of_current_task: ContextVar[Mapping[str, str]] = ContextVar(
+    "classes of the task"
+)
 
 
-def use_names_of_task(task: Task | None) -> None:
+def set_display_names_of_task(task: Task | None) -> None:
     """Use the task's names of metrics, in the reader's language, for the rest of the
     current request.
     """
     is_declared = task is not None and task.declaration_id is not None
-    _names_of_task.set(_declared_names(task.task_type) if task and is_declared else {})
-    _classes_of_task.set(task.task_type.class_names if task and is_declared else {})
+    _metric_names_of_current_task.set(
+        _translate_declared_display_names(task.task_type)
+        if task and is_declared
+        else {}
+    )
+    _class_names_of_current_task.set(
+        task.task_type.class_names if task and is_declared else {}
+    )
 
 
-def _declared_names(kind: TaskType) -> Mapping[str, str]:
+def _translate_declared_display_names(kind: TaskType) -> Mapping[str, str]:
     """Return the names of metrics and dimensions that a declared task defines, in the
     reader's language.
     """
@@ -95,7 +105,7 @@ def _declared_names(kind: TaskType) -> Mapping[str, str]:
     return {**kind.display_names, **translated}
 
 
-def declared_labels_by_language(name: str, kind: TaskType) -> dict[str, str]:
+def list_declared_names_by_language(name: str, kind: TaskType) -> dict[str, str]:
     """Return the names that a declared task gives to a metric, keyed by language. The
     key "" stands for the default language of the task.
     """
@@ -109,21 +119,25 @@ def declared_labels_by_language(name: str, kind: TaskType) -> dict[str, str]:
     }
 
 
-def metric_label(name: str, kind: TaskType | None = None) -> str:
+def display_name_of_metric(name: str, kind: TaskType | None = None) -> str:
     """Return the displayed name of a metric, as defined by the type ``kind`` or by the
     task of the current request.
     """
-    names = _names_of_task.get({}) if kind is None else _declared_names(kind)
-    return names.get(name) or _label_from_metric_key(name)
+    names = (
+        _metric_names_of_current_task.get({})
+        if kind is None
+        else _translate_declared_display_names(kind)
+    )
+    return names.get(name) or _derive_name_from_metric_key(name)
 
 
 @lru_cache(maxsize=1024)
-def _label_from_metric_key(name: str) -> str:
+def _derive_name_from_metric_key(name: str) -> str:
     """Return a displayed name derived from a metric's key, for example `Overlap F1,
     micro` for `overlap_f1_micro`.
     """
-    if name in display_names_by_key():
-        return display_names_by_key()[name]
+    if name in collect_unambiguous_display_names():
+        return collect_unambiguous_display_names()[name]
     stem, _, variant = name.partition(".")
     words: list[str] = []
     averages = [variant] if variant else []
@@ -132,7 +146,7 @@ def _label_from_metric_key(name: str) -> str:
         plain = METRIC_KEY_PART_LABELS.get(
             measure, measure if words else measure.capitalize()
         )
-        (averages if part in METRIC_VARIANT_PARTS and words else words).append(
+        (averages if part in METRIC_KEY_VARIANT_PARTS and words else words).append(
             plain + at + depth
         )
     # In `ROUGE-L F1`, a hyphen follows ROUGE, and a space precedes F1.
@@ -144,13 +158,14 @@ def _label_from_metric_key(name: str) -> str:
     return ", ".join([label, *averages])
 
 
-def dimension_label(name: str) -> str:
+def display_name_of_dimension(name: str) -> str:
     """Return the displayed name of a dimension in the reader's language. The program
     `scripts/messages.py` collects the names of dimensions for translation.
     """
-    named = _names_of_task.get({}).get(name)
+    named = _metric_names_of_current_task.get({}).get(name)
     return named or pgettext(
-        "dimension", display_names_by_key().get(name, name.replace("_", " "))
+        "dimension",
+        collect_unambiguous_display_names().get(name, name.replace("_", " ")),
     )
 
 
@@ -158,18 +173,18 @@ def dimension_label(name: str) -> str:
 _NUMBER_PATTERN = re.compile(r"\d+(?:[.-]\d+)*")
 
 
-def class_label(label: str) -> str:
+def display_name_of_class(label: str) -> str:
     """Return the displayed name of a class in the reader's language. Data files and
     URLs contain the stored name of a class instead.
     """
-    label = _classes_of_task.get({}).get(label, label)
+    label = _class_names_of_current_task.get({}).get(label, label)
     words = _NUMBER_PATTERN.sub("%s", label)
-    if words not in columns.CLASS_WORDS:
+    if words not in columns.TRANSLATABLE_CLASS_NAMES:
         return label
     return pgettext("class", words) % tuple(_NUMBER_PATTERN.findall(label))
 
 
-def note_label(name: str, count: int) -> str:
+def format_score_note(name: str, count: int) -> str:
     """Return the text of a note about a score, such as `2 missing topics` for the key
     `missing_topics` and the count 2. Notes whose key contains “not” have no count.
     """
@@ -198,11 +213,11 @@ EN_DASH = "\u2013"
 DECIMAL_PLACES_BY_SCALE = {0.0: 2, 1.0: 4, 5.0: 2, 100.0: 2}
 
 
-def decimals(scale: float) -> int:
+def decimal_places_for_scale(scale: float) -> int:
     return DECIMAL_PLACES_BY_SCALE.get(scale, 3)
 
 
-def shown(
+def format_score(
     value: float | None,
     scale: float = 1.0,
     *,
@@ -218,39 +233,41 @@ def shown(
         return "∞" if is_infinite else EN_DASH
     if math.isinf(value):
         return "∞" if value > 0 else f"{MINUS_SIGN}∞"
-    return localize_separators(f"{value:z.{decimals(scale)}f}".replace("-", MINUS_SIGN))
+    return localize_separators(
+        f"{value:z.{decimal_places_for_scale(scale)}f}".replace("-", MINUS_SIGN)
+    )
 
 
-def p_value_text(p: float) -> str:
+def format_p_value(p: float) -> str:
     """Return a p-value as text with two significant digits. If the rounded p-value is
     the significance level 0.050, the text has more digits.
     """
     for digits in range(1, 6):
         rounded = float(f"{p:.{digits}e}")
-        if rounded != ALPHA or p == ALPHA:
+        if rounded != FAMILYWISE_ERROR_RATE or p == FAMILYWISE_ERROR_RATE:
             break
     decimals = digits - math.floor(math.log10(rounded)) if rounded else digits
     return f"{rounded:.{decimals}f}"
 
 
-def score_text(score: Score | None) -> str:
+def format_stored_score(score: Score | None) -> str:
     if score is None:
         return ""
-    return shown(
+    return format_score(
         score.value, score.scale, is_infinite=score.is_infinite, withheld=score.withheld
     )
 
 
-def interval(low: float | None, high: float | None, scale: float = 1.0) -> str:
+def format_interval(low: float | None, high: float | None, scale: float = 1.0) -> str:
     if low is None or high is None:
         return ""
     return gettext("%(low)s to %(high)s") % {
-        "low": shown(low, scale),
-        "high": shown(high, scale),
+        "low": format_score(low, scale),
+        "high": format_score(high, scale),
     }
 
 
-def score_with_interval(
+def format_score_with_interval(
     value: float | None, found: Sequence[float] | str | None, scale: float = 1.0
 ) -> str:
     """Return a value with its interval, such as `0.62 (0.40 to 0.78)`, or with the
@@ -261,14 +278,14 @@ def score_with_interval(
         return EN_DASH
     low, high = found if found and not isinstance(found, str) else (None, None)
     ends = (
-        missing_interval_reason(found)
+        describe_missing_interval(found)
         if isinstance(found, str)
-        else interval(low, high, scale)
+        else format_interval(low, high, scale)
     )
-    return shown(value, scale) + (f" ({ends})" if ends else "")
+    return format_score(value, scale) + (f" ({ends})" if ends else "")
 
 
-def missing_interval_reason(reason: str) -> str:
+def describe_missing_interval(reason: str) -> str:
     words = {
         "words-not-seen": gettext(
             "switched off: it cannot see the words of the gold, and the task names no tokenizer"
@@ -300,7 +317,7 @@ def missing_interval_reason(reason: str) -> str:
 
 
 @lru_cache(maxsize=4096)
-def rank_text(
+def format_rank(
     rank: int | None, low: int | None, high: int | None, *, is_compared: bool
 ) -> str:
     """Return a rank as text, which is `2–4` if all rows of the board have been
@@ -308,10 +325,10 @@ def rank_text(
     """
     if rank is None:
         return ""
-    return rank_range_text(low, high) if is_compared else str(rank)
+    return format_rank_range(low, high) if is_compared else str(rank)
 
 
-def rank_range_text(low: int | None, high: int | None) -> str:
+def format_rank_range(low: int | None, high: int | None) -> str:
     """Return a range of ranks as text, such as `3`, or `2–4` if the rank is shared or
     uncertain.
     """

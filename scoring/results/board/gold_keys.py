@@ -5,11 +5,11 @@ from dataclasses import replace
 from scoring.offline.gold_key import GoldKey
 from tasks.models import Gold
 
-#: The placeholders NONCE and DRAW replace the nonces of gold and of public parts.
-NONCE, DRAW = "NONCE", "DRAW"
+#: NONCE_PLACEHOLDER and DRAW_SEED_PLACEHOLDER replace the nonces of gold and of public parts.
+NONCE_PLACEHOLDER, DRAW_SEED_PLACEHOLDER = "NONCE", "DRAW"
 
 
-def gold_key_of(gold: Gold) -> GoldKey:
+def build_gold_key(gold: Gold) -> GoldKey:
     return GoldKey(
         nonce=gold.nonce if gold.is_salted else "",
         rule=gold.digest_rule,
@@ -17,17 +17,19 @@ def gold_key_of(gold: Gold) -> GoldKey:
     )
 
 
-def gold_key_options(gold: Gold) -> list[str]:
+def build_gold_key_options(gold: Gold) -> list[str]:
     """Return the command-line options with which the offline scorer reads and
     identifies the gold.
     """
-    options = gold_key_of(gold).arguments.items()
+    options = build_gold_key(gold).command_line_options.items()
     return [f"{option}={value}" for option, value in options]
 
 
-def gold_key_without_nonce(gold: Gold) -> dict[str, str]:
+def build_gold_key_options_for_display(gold: Gold) -> dict[str, str]:
     """Return the command-line options for display, in which a placeholder replaces the
     secret nonce.
     """
-    key = gold_key_of(gold)
-    return replace(key, nonce=NONCE if key.nonce else "").arguments
+    key = build_gold_key(gold)
+    return replace(
+        key, nonce=NONCE_PLACEHOLDER if key.nonce else ""
+    ).command_line_options

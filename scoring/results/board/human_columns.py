@@ -10,20 +10,20 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.words import count_with_noun
 from scoring.models import (
-    HIGHEST,
-    LOWEST,
+    HIGHEST_RATING,
+    LOWEST_RATING,
     RATING_CRITERIA,
     HumanScore,
     JudgedRun,
     Sheet,
 )
-from scoring.results.board.formatting import score_with_interval
-from scoring.stats.people_and_labels import RATINGS
+from scoring.results.board.formatting import format_score_with_interval
+from scoring.stats.people_and_labels import LEVELS_BY_RATING
 from tasks.models import Phase
 
 
 @dataclass(frozen=True)
-class HumanColumn:
+class HumanScoreColumn:
     metric: str
     key: str
     scale: float
@@ -31,22 +31,22 @@ class HumanColumn:
     scores: dict[int, HumanScore] = field(default_factory=dict)
 
 
-#: RATING_SCALE determines the number of decimals in a column of human ratings.
-RATING_SCALE = float(HIGHEST)
+#: RATING_COLUMN_SCALE determines the number of decimals in a column of human ratings.
+RATING_COLUMN_SCALE = float(HIGHEST_RATING)
 
 
-def newest_published_rating_sheet(
+def find_newest_published_rating_sheet(
     phase: Phase, at: dt.datetime | None = None
 ) -> Sheet | None:
     if phase.task.task_type.human_evaluation is None:
         return None
-    sheets = Sheet.objects.ratings().published().filter(phase=phase)
+    sheets = Sheet.objects.rating_sheets().published().filter(phase=phase)
     if at is not None:
         sheets = sheets.filter(published_at__lte=at)
     return sheets.order_by("-published_at", "-pk").first()
 
 
-def published_judgements(
+def find_published_judged_runs(
     phase: Phase, at: dt.datetime | None = None
 ) -> QuerySet[JudgedRun]:
     if not phase.task.task_type.has_claims:
@@ -55,42 +55,46 @@ def published_judgements(
     return runs if at is None else runs.filter(published_at__lte=at)
 
 
-def human_columns(phase: Phase, at: dt.datetime | None = None) -> list[HumanColumn]:
-    rated: list[HumanColumn] = []
-    if (sheet := newest_published_rating_sheet(phase, at)) is not None:
-        parts = rating_key_parts(sheet)
+def build_human_score_columns(
+    phase: Phase, at: dt.datetime | None = None
+) -> list[HumanScoreColumn]:
+    rated: list[HumanScoreColumn] = []
+    if (sheet := find_newest_published_rating_sheet(phase, at)) is not None:
+        parts = build_rating_column_key_parts(sheet)
         keys = {
-            name: join_key_parts(f"human_{name}", parts) for name in RATING_CRITERIA
+            name: join_column_key_parts(f"human_{name}", parts)
+            for name in RATING_CRITERIA
         }
         criteria = {
-            name: HumanColumn(f"human_{name}", key, RATING_SCALE)
+            name: HumanScoreColumn(f"human_{name}", key, RATING_COLUMN_SCALE)
             for name, key in keys.items()
         }
         rated += _fill_human_scores(criteria, HumanScore.objects.filter(sheet=sheet))
     if not phase.task.task_type.has_claims:
         return rated
     kinds = {
-        kind: HumanColumn(
+        kind: HumanScoreColumn(
             f"human_{kind}",
-            join_key_parts(f"human_{kind}", judged_rating_key_parts(kind)),
+            join_column_key_parts(f"human_{kind}", build_judged_column_key_parts(kind)),
             float(levels[-1]),
         )
-        for kind, levels in RATINGS.items()
+        for kind, levels in LEVELS_BY_RATING.items()
     }
     return rated + _fill_human_scores(
-        kinds, HumanScore.objects.filter(judged__in=published_judgements(phase, at))
+        kinds,
+        HumanScore.objects.filter(judged__in=find_published_judged_runs(phase, at)),
     )
 
 
 def _fill_human_scores(
-    columns: Mapping[str, HumanColumn], scores: Iterable[HumanScore]
-) -> list[HumanColumn]:
+    columns: Mapping[str, HumanScoreColumn], scores: Iterable[HumanScore]
+) -> list[HumanScoreColumn]:
     for score in scores:
         columns[score.criterion].scores[score.submission_id] = score
     return [column for column in columns.values() if column.scores]
 
 
-def agreement_in_words(sheet: Sheet) -> str:
+def describe_annotator_agreement(sheet: Sheet) -> str:
     """Return the agreement between annotators as text, such as `readability 0.62 and
     0.60`. The first number is the mean kappa over pairs of annotators, and the second
     is Krippendorff's alpha.
@@ -100,8 +104,8 @@ def agreement_in_words(sheet: Sheet) -> str:
         _("%(name)s %(kappa)s and %(alpha)s")
         % {
             "name": name,
-            "kappa": _agreement_value_text(one, "mean"),
-            "alpha": _agreement_value_text(one, "alpha"),
+            "kappa": _format_agreement_value(one, "mean"),
+            "alpha": _format_agreement_value(one, "alpha"),
         }
         for name, one in agreements.items()
     )
@@ -116,24 +120,27 @@ def agreement_in_words(sheet: Sheet) -> str:
     ) % {"agreements": words, "from": sheet.adjudicated_from, "decided": decided}
 
 
-def _agreement_value_text(agreed: Mapping[str, Any], name: str) -> str:
+def _format_agreement_value(agreed: Mapping[str, Any], name: str) -> str:
     value = agreed.get(name)
     return (
         _("undefined")
         if value is None
-        else score_with_interval(value, agreed.get(f"{name}_interval"), 100)
+        else format_score_with_interval(value, agreed.get(f"{name}_interval"), 100)
     )
 
 
-def rating_key_parts(sheet: Sheet) -> dict[str, object]:
-    return {"ratings": f"{LOWEST}-{HIGHEST}", "sheet": sheet.pk, "v": 1}
+def build_rating_column_key_parts(sheet: Sheet) -> dict[str, object]:
+    return {"ratings": f"{LOWEST_RATING}-{HIGHEST_RATING}", "sheet": sheet.pk, "v": 1}
 
 
-def judged_rating_key_parts(kind: str) -> dict[str, object]:
-    return {"ratings": f"{RATINGS[kind][0]}-{RATINGS[kind][-1]}", "v": 1}
+def build_judged_column_key_parts(kind: str) -> dict[str, object]:
+    return {
+        "ratings": f"{LEVELS_BY_RATING[kind][0]}-{LEVELS_BY_RATING[kind][-1]}",
+        "v": 1,
+    }
 
 
-def join_key_parts(head: str, parts: dict[str, object]) -> str:
+def join_column_key_parts(head: str, parts: dict[str, object]) -> str:
     return "|".join([head, *(f"{name}:{value}" for name, value in parts.items())])
 
 

@@ -11,22 +11,25 @@ from typing import Any
 from django.db.models import Q
 
 from scoring.models import PhaseJudge
-from scoring.offline.estimated_units import KINDS
+from scoring.offline.estimated_units import LABEL_KIND_BY_UNIT_KIND
 from scoring.results.board.estimates import (
-    EstimatedMeasure,
+    MetricWithEstimates,
     PublishedEstimates,
-    published_estimates_for,
+    find_published_estimates_of_board,
 )
-from scoring.results.board.judge_repeats import RepeatedLabels, repeated_labels_of
+from scoring.results.board.judge_repeats import (
+    RepeatedLabels,
+    load_repeated_label_counts,
+)
 from scoring.results.board.judges import (
     BoardJudge,
     JudgeAgreement,
     JudgesOfBoard,
     count_labelled_pairs,
-    judge_agreement_on_boards,
+    find_visible_judges_of_board,
     judge_on_board,
+    load_judge_agreement_on_boards,
     ranks_use_labels,
-    visible_judges_of,
 )
 from scoring.results.board.people_and_judge import (
     PeopleJudgeComparison,
@@ -35,7 +38,7 @@ from scoring.results.board.people_and_judge import (
 from scoring.results.board.standings import Board
 from scoring.results.board.visibility import shows_run_counts
 from tasks.models import Phase
-from tasks.types.judge_views import judges_asked
+from tasks.types.judge_views import list_judges_of_rule_sets_and_views
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +70,16 @@ class JudgeOfBoard:
 
     @property
     def determines_ranks(self) -> bool:
-        return not self.judge.is_view and ranks_use_labels(self.board, self._kinds)
+        return not self.judge.is_view and ranks_use_labels(
+            self.board, self._label_kinds
+        )
 
     @cached_property
     def parts(self) -> list[JudgeOfBoard]:
         """Return the judge once for each kind of the judge's labels."""
         return [
-            replace(self, judge=self.judge.of_kind(kind)) for kind in self.judge.kinds
+            replace(self, judge=self.judge.list_reference_texts_of_kind(kind))
+            for kind in self.judge.kinds
         ]
 
     @cached_property
@@ -84,7 +90,9 @@ class JudgeOfBoard:
         The list is empty if the labels were imported.
         """
         asked = Q(ended_at=None) | Q(replies__gt=0)
-        named = self.phase.phase_judges.filter(name=self.name, kind__in=self._kinds)
+        named = self.phase.phase_judges.filter(
+            name=self.name, kind__in=self._label_kinds
+        )
         return list(named.filter(asked))
 
     @property
@@ -101,14 +109,14 @@ class JudgeOfBoard:
         """Return the number of distinct pairs labelled by the judge on which the shown
         scores are based, or None if scores are withheld.
         """
-        return count_labelled_pairs(self.board, self._kinds)
+        return count_labelled_pairs(self.board, self._label_kinds)
 
     @cached_property
-    def agreements(self) -> list[OtherJudge]:
+    def agreements_with_other_judges(self) -> list[OtherJudge]:
         """Return the agreement of the judge with each other judge of the board, for each
         kind of labels that both judges give.
         """
-        found = visible_judges_of(self.board, self.viewer)
+        found = find_visible_judges_of_board(self.board, self.viewer)
         if found is None:
             return []
         boards = [
@@ -119,45 +127,53 @@ class JudgeOfBoard:
             OtherJudge(
                 judge=judge,
                 kind=kind,
-                agreement=judge_agreement_on_boards(self.board, board, [kind]),
+                agreement=load_judge_agreement_on_boards(self.board, board, [kind]),
             )
             for judge, board in boards
             for kind in judge.kinds
-            if kind in self._kinds and judge.name != self.name
+            if kind in self._label_kinds and judge.name != self.name
         ]
 
     @property
-    def _kinds(self) -> tuple[str, ...]:
+    def _label_kinds(self) -> tuple[str, ...]:
         return self.judge.kinds
 
     @cached_property
-    def _estimates(self) -> PublishedEstimates | None:
-        labelled = [of for of, kind in KINDS.items() if kind in self._kinds]
-        return published_estimates_for(self.board, labelled)
+    def _published_estimates(self) -> PublishedEstimates | None:
+        labelled = [
+            of
+            for of, kind in LABEL_KIND_BY_UNIT_KIND.items()
+            if kind in self._label_kinds
+        ]
+        return find_published_estimates_of_board(self.board, labelled)
 
     @cached_property
-    def estimated(self) -> list[EstimatedMeasure]:
+    def estimated(self) -> list[MetricWithEstimates]:
         """Return the metrics with published estimates of scores, which include the
         judge's agreement with people.
         """
-        return self._estimates.measures if self._estimates else []
+        return self._published_estimates.measures if self._published_estimates else []
 
     @cached_property
     def with_people(self) -> PeopleJudgeComparison | None:
         """Return the numbers of equal and different labels that people and the judge
         gave to the published sample.
         """
-        return compare_people_and_judge(self._estimates) if self._estimates else None
+        return (
+            compare_people_and_judge(self._published_estimates)
+            if self._published_estimates
+            else None
+        )
 
     @cached_property
     def repeats(self) -> RepeatedLabels | None:
-        return repeated_labels_of(self.board, self.judge)
+        return load_repeated_label_counts(self.board, self.judge)
 
     @property
-    def quality(self) -> dict[str, Any]:
+    def quality_as_json_values(self) -> dict[str, Any]:
         """Return JSON data about the judge's agreement with people and consistency."""
         return {
-            "kinds": self._kinds,
+            "kinds": self._label_kinds,
             "with_people": self.with_people.facts if self.with_people else None,
             "repeats": self.repeats.facts if self.repeats else None,
         }
@@ -174,13 +190,15 @@ class JudgeOfBoard:
             phase
             for phase in phases.order_by("task", "pk")
             if any(
-                judge.name == self.name and judge.kind in self._kinds
-                for judge in judges_asked(phase.task.rules, phase.task.options)
+                judge.name == self.name and judge.kind in self._label_kinds
+                for judge in list_judges_of_rule_sets_and_views(
+                    phase.task.rules, phase.task.options
+                )
             )
         ]
 
 
-def judge_of_board(
+def find_judge_of_board(
     board: Board, viewer: object, judge: BoardJudge | None = None
 ) -> JudgeOfBoard | None:
     """Return the given judge, by default the judge of a view or the first judge, with
@@ -192,18 +210,21 @@ def judge_of_board(
     return JudgeOfBoard(found, board, viewer) if found else None
 
 
-def judges_as_dict(found: JudgesOfBoard, viewer: object) -> dict[str, Any]:
+def judges_as_json_values(found: JudgesOfBoard, viewer: object) -> dict[str, Any]:
     """Return JSON data about the judges of a board, each with the agreement with people
     and the judge's consistency.
     """
     first, *others = (JudgeOfBoard(one, found.first, viewer) for one in found.named)
     views = [
-        {**view.facts, **JudgeOfBoard(view.judge, view.board, viewer).quality}
+        {
+            **view.facts,
+            **JudgeOfBoard(view.judge, view.board, viewer).quality_as_json_values,
+        }
         for view in found.views
     ]
     return {
         **found.facts,
-        **first.quality,
-        "others": [{"judge": one.name, **one.quality} for one in others],
+        **first.quality_as_json_values,
+        "others": [{"judge": one.name, **one.quality_as_json_values} for one in others],
         "views": views,
     }

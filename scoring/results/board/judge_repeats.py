@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from scoring.models import Judge, Judgement
-from scoring.models.ledger import eight_byte_digests
+from scoring.models.ledger import hash_items_to_eight_bytes
 from scoring.results.board.judges import (
     BoardJudge,
-    Shown,
-    cache_per_board_version,
-    pair_digests_of_evaluations,
+    JudgedScoresOnBoard,
+    get_or_cache_per_board_version,
+    load_pair_digests,
 )
 from scoring.results.board.standings import Board
-from tasks.types.ledger import NO_LABEL
+from tasks.types.ledger import NO_VALID_LABEL
 
 #: A statement reads the labels of at most QUESTIONS_PER_STATEMENT repeated questions.
 QUESTIONS_PER_STATEMENT = 500
@@ -39,11 +39,13 @@ class RepeatedLabels:
         return {"pairs": self.pairs, "same_label": self.same}
 
 
-def repeated_labels_of(board: Board, judge: BoardJudge) -> RepeatedLabels | None:
+def load_repeated_label_counts(
+    board: Board, judge: BoardJudge
+) -> RepeatedLabels | None:
     """Return how often a judge gives the same label to the same pair, or None if the
     judge labelled no pair of the shown scores twice, or if scores are withheld.
     """
-    shown, season = Shown.of(board, judge.kinds), board.phase.task.season
+    shown, season = JudgedScoresOnBoard.of(board, judge.kinds), board.phase.task.season
     versions = sorted(
         version
         for kind in shown.kinds
@@ -52,7 +54,7 @@ def repeated_labels_of(board: Board, judge: BoardJudge) -> RepeatedLabels | None
         )
     )
     facts = ("repeats", *shown.facts, versions)
-    return cache_per_board_version(
+    return get_or_cache_per_board_version(
         board.phase,
         facts,
         lambda: _count_repeated_labels(shown, [pk for pk, _version in versions]),
@@ -60,19 +62,21 @@ def repeated_labels_of(board: Board, judge: BoardJudge) -> RepeatedLabels | None
 
 
 def _count_repeated_labels(
-    shown: Shown, judges: Collection[int]
+    shown: JudgedScoresOnBoard, judges: Collection[int]
 ) -> RepeatedLabels | None:
-    if shown.has_withheld:
+    if shown.has_any_withheld_score:
         return None
     answers = [
-        labels for labels in _labels_of_repeated_pairs(shown, judges) if len(labels) > 1
+        labels
+        for labels in _iterate_labels_of_repeated_pairs(shown, judges)
+        if len(labels) > 1
     ]
     same = sum(len(set(labels)) == 1 for labels in answers)
     return RepeatedLabels(pairs=len(answers), same=same) if answers else None
 
 
-def _labels_of_repeated_pairs(
-    shown: Shown, judges: Collection[int]
+def _iterate_labels_of_repeated_pairs(
+    shown: JudgedScoresOnBoard, judges: Collection[int]
 ) -> Iterator[list[str]]:
     """Yield the labels that a judge gave to each pair about which the judge was asked
     repeatedly. A reply without a label does not count, because the site then asks the
@@ -89,7 +93,7 @@ def _labels_of_repeated_pairs(
             "judge", "items", "by", "label"
         ):
             labels = answers.get(_Question(judge, items, by))
-            if labels is not None and label != NO_LABEL:
+            if labels is not None and label != NO_VALID_LABEL:
                 labels.append(label)
         yield from answers.values()
 
@@ -100,7 +104,9 @@ class _Question(NamedTuple):
     by: str
 
 
-def _repeated_questions(shown: Shown, judges: Collection[int]) -> list[_Question]:
+def _repeated_questions(
+    shown: JudgedScoresOnBoard, judges: Collection[int]
+) -> list[_Question]:
     """Return the pairs of the shown scores about which a judge was asked repeatedly, by
     the judge and the person asked.
     """
@@ -114,8 +120,8 @@ def _repeated_questions(shown: Shown, judges: Collection[int]) -> list[_Question
     )
     if not questions:
         return []
-    asked = eight_byte_digests(question.items for question in questions)
-    behind = np.isin(asked, pair_digests_of_evaluations(shown))
+    asked = hash_items_to_eight_bytes(question.items for question in questions)
+    behind = np.isin(asked, load_pair_digests(shown))
     return [
         question for question, is_one in zip(questions, behind, strict=True) if is_one
     ]

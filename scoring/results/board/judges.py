@@ -21,44 +21,56 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 from numpy.typing import NDArray
 
-from citeboard.core.release import release
+from citeboard.core.release import compute_release_digest
 from scoring.models import Evaluation, UsedJudgements
 from scoring.models.ledger import BYTE_BY_LABEL
-from scoring.results.board.cache import CACHE_SECONDS, board_version, digest_of
+from scoring.results.board.cache import (
+    PAGE_CACHE_SECONDS,
+    board_version,
+    hash_cache_key_values,
+)
 from scoring.results.board.standings import (
     Board,
-    Row,
-    cached_board,
+    BoardRow,
     expand_rows_to_runs,
+    load_cached_board,
     round_to_12_digits,
 )
-from scoring.results.board.visibility import Visibility
-from scoring.stats.confusion import Confusion, confusion_of
-from scoring.stats.correlation import Correlation, of_points
-from scoring.stats.jackknife import NoInterval
-from scoring.stats.resampling import Bounds
+from scoring.results.board.visibility import BoardVisibility
+from scoring.stats.confusion import ConfusionMatrices, count_confusions
+from scoring.stats.correlation import Correlation, correlate_points
+from scoring.stats.jackknife import NoIntervalReason
+from scoring.stats.resampling import IntervalBounds
 from tasks.models import Phase
-from tasks.types.base import OF_JUDGE, base_rules
+from tasks.types.base import JUDGE_SEPARATOR, remove_judge_from_rule_set
 from tasks.types.judge_views import (
-    first_judge,
-    further_judge,
+    get_first_judge_name,
+    get_judge_in_view_name,
     kind_of_view,
+    make_view_name,
     replaced_judges,
-    view_of,
 )
-from tasks.types.ledger import ASSIGNS, ENTAILS, NO_LABEL, SUPPORTS
-from tasks.types.stored_judges import stored_judges
+from tasks.types.ledger import ASSIGNS_KIND, ENTAILS_KIND, NO_VALID_LABEL, SUPPORTS_KIND
+from tasks.types.stored_judges import list_ledger_judges
 
 #: The rank correlation is not computed for fewer than MIN_SYSTEMS_FOR_CORRELATION systems.
 MIN_SYSTEMS_FOR_CORRELATION = 3
-FEW_SYSTEMS, ALL_TIED, OTHER_LABELS = "few-systems", "all-tied", "other-labels"
-PART_WITHHELD, NO_PAIRS, ONE_LABEL = "part-withheld", "no-pairs", "one-label"
-SEVERAL_KINDS = "several-kinds"
+NO_CORRELATION_FEW_SYSTEMS, NO_CORRELATION_ALL_TIED, OTHER_LABELS = (
+    "few-systems",
+    "all-tied",
+    "other-labels",
+)
+NO_AGREEMENT_PART_WITHHELD, NO_AGREEMENT_NO_PAIRS, NO_AGREEMENT_ONE_LABEL = (
+    "part-withheld",
+    "no-pairs",
+    "one-label",
+)
+NO_AGREEMENT_SEVERAL_KINDS = "several-kinds"
 #: What the labels of each kind are about, in the words of pages.
 KIND_NAMES: dict[str, Promise] = {
-    ENTAILS: gettext_lazy("claims"),
-    SUPPORTS: gettext_lazy("citations"),
-    ASSIGNS: gettext_lazy("nuggets"),
+    ENTAILS_KIND: gettext_lazy("claims"),
+    SUPPORTS_KIND: gettext_lazy("citations"),
+    ASSIGNS_KIND: gettext_lazy("nuggets"),
 }
 
 
@@ -66,7 +78,7 @@ def judge_label(key: str) -> str:
     """Return the name of a judge for readers, with the kind of labels if the key of the
     judge has one, such as `support-b (citations)`.
     """
-    name, _mark, kind = key.rpartition(OF_JUDGE)
+    name, _mark, kind = key.rpartition(JUDGE_SEPARATOR)
     return f"{name} ({KIND_NAMES[kind]})" if kind in KIND_NAMES else key
 
 
@@ -87,7 +99,7 @@ class BoardJudge:
     @property
     def key(self) -> str:
         """Return the value of the parameter `judge` in addresses."""
-        return view_of(self.name, self.kind)
+        return make_view_name(self.name, self.kind)
 
     @property
     def label(self) -> str:
@@ -95,9 +107,9 @@ class BoardJudge:
 
     @property
     def is_view(self) -> bool:
-        return bool(further_judge(self.rules))
+        return bool(get_judge_in_view_name(self.rules))
 
-    def of_kind(self, kind: str) -> BoardJudge:
+    def list_reference_texts_of_kind(self, kind: str) -> BoardJudge:
         return replace(self, kinds=(kind,), kind=kind)
 
 
@@ -105,11 +117,11 @@ def judges_of_rules(phase: Phase, rules: str | None) -> list[BoardJudge]:
     """Return the judges in the options of the task, the first judge first, and then the
     judges of the views of a rule set.
     """
-    task, base = phase.task, base_rules(rules or "")
+    task, base = phase.task, remove_judge_from_rule_set(rules or "")
     if base not in task.rules:
         return []
     kinds: dict[str, list[str]] = {}
-    for judge in stored_judges(task.options):
+    for judge in list_ledger_judges(task.options):
         kinds.setdefault(judge.name, []).append(judge.kind)
     views = _judges_of_views(phase, base)
     # A judge of citations can also be the judge of a view that replaces another judge.
@@ -130,7 +142,7 @@ def _judges_of_views(phase: Phase, base: str) -> list[BoardJudge]:
     """Return the judges of the views of a rule set, or of all views without one."""
     return [
         BoardJudge(
-            name=further_judge(rules),
+            name=get_judge_in_view_name(rules),
             kinds=tuple(
                 judge.kind for judge in replaced_judges(rules, phase.task.options)
             ),
@@ -138,7 +150,8 @@ def _judges_of_views(phase: Phase, base: str) -> list[BoardJudge]:
             kind=kind_of_view(rules),
         )
         for rules in phase.task.rules
-        if further_judge(rules) and base in ("", base_rules(rules))
+        if get_judge_in_view_name(rules)
+        and base in ("", remove_judge_from_rule_set(rules))
     ]
 
 
@@ -161,7 +174,7 @@ class JudgeAgreement:
     pairs: int | None
     same: int | None
     kappa: float | None
-    interval: Bounds | NoInterval | None = None
+    interval: IntervalBounds | NoIntervalReason | None = None
     reason: str = ""
 
     @property
@@ -180,7 +193,7 @@ class JudgeAgreement:
             "kappa_high": high,
             "why_no_kappa": self.reason or None,
             "why_no_kappa_interval": str(found)
-            if isinstance(found, NoInterval)
+            if isinstance(found, NoIntervalReason)
             else None,
         }
 
@@ -192,18 +205,18 @@ class SystemRanksByJudge:
     labelled the system.
     """
 
-    first: Row
-    view: Row | None
+    first: BoardRow
+    view: BoardRow | None
 
     @property
-    def places_gained(self) -> int | None:
+    def ranks_gained(self) -> int | None:
         if self.view is None or self.view.rank is None or self.first.rank is None:
             return None
         return self.first.rank - self.view.rank
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgedView:
+class BoardOfFurtherJudge:
     """The board of an additional judge, and the board of the judges in the options for
     comparison.
 
@@ -216,7 +229,7 @@ class JudgedView:
     first: Board
 
     @cached_property
-    def standings(self) -> list[SystemRanksByJudge]:
+    def system_ranks(self) -> list[SystemRanksByJudge]:
         """Return the systems with a rank by the first judge, in the order of the first
         judge's board.
         """
@@ -234,7 +247,7 @@ class JudgedView:
         """
         values = [
             (round_to_12_digits(one.first.value), round_to_12_digits(one.view.value))
-            for one in self.standings
+            for one in self.system_ranks
             if one.view is not None
             and one.first.value is not None
             and one.view.value is not None
@@ -242,18 +255,18 @@ class JudgedView:
         if len(values) < MIN_SYSTEMS_FOR_CORRELATION or not self.ranks_use_labels:
             return Correlation(math.nan, None, None, len(values))
         first, other = np.array(values).T
-        return of_points("Kendall", first, other)
+        return correlate_points("Kendall", first, other)
 
     @property
-    def why_no_correlation(self) -> str:
+    def missing_correlation_reason(self) -> str:
         if not self.ranks_use_labels:
             return OTHER_LABELS
         if not math.isnan(self.correlation.value):
             return ""
         return (
-            FEW_SYSTEMS
+            NO_CORRELATION_FEW_SYSTEMS
             if self.correlation.n < MIN_SYSTEMS_FOR_CORRELATION
-            else ALL_TIED
+            else NO_CORRELATION_ALL_TIED
         )
 
     @property
@@ -262,12 +275,12 @@ class JudgedView:
 
     @cached_property
     def agreement(self) -> JudgeAgreement:
-        return judge_agreement_on_boards(self.first, self.board, self.judge.kinds)
+        return load_judge_agreement_on_boards(self.first, self.board, self.judge.kinds)
 
     @cached_property
     def agreement_by_kind(self) -> dict[str, JudgeAgreement]:
         return {
-            kind: judge_agreement_on_boards(self.first, self.board, [kind])
+            kind: load_judge_agreement_on_boards(self.first, self.board, [kind])
             for kind in self.judge.kinds
         }
 
@@ -283,7 +296,7 @@ class JudgedView:
             "low": found.low,
             "high": found.high,
             "systems": found.n,
-            "why_no_tau_b": self.why_no_correlation or None,
+            "why_no_tau_b": self.missing_correlation_reason or None,
             **self.agreement.facts,
             "by_kind": [
                 {"kind": kind, **one.facts}
@@ -295,7 +308,7 @@ class JudgedView:
                     "first_rank": one.first.rank,
                     "rank": one.view.rank if one.view else None,
                 }
-                for one in self.standings
+                for one in self.system_ranks
             ],
         }
 
@@ -308,11 +321,11 @@ class JudgesOfBoard:
 
     first: Board
     named: list[BoardJudge]
-    views: list[JudgedView]
+    views: list[BoardOfFurtherJudge]
 
     @property
     def first_judge(self) -> str:
-        return first_judge(self.first.phase.task.options)
+        return get_first_judge_name(self.first.phase.task.options)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -328,7 +341,7 @@ def ranks_use_labels(board: Board, kinds: Collection[str]) -> bool:
     ranking = board.ranking
     options = [
         judge.option
-        for judge in stored_judges(board.phase.task.options)
+        for judge in list_ledger_judges(board.phase.task.options)
         if judge.kind in kinds
     ]
     # The column key of a metric names the options that the metric uses.
@@ -342,10 +355,10 @@ def ranking_judge(board: Board) -> str:
     options = board.phase.task.options
     deciding = (
         judge.name
-        for judge in stored_judges(options)
+        for judge in list_ledger_judges(options)
         if ranks_use_labels(board, [judge.kind])
     )
-    return next(deciding, first_judge(options))
+    return next(deciding, get_first_judge_name(options))
 
 
 def judge_keys_of_rules(phase: Phase, rules: str | None) -> list[str]:
@@ -368,7 +381,9 @@ def asked_judge(phase: Phase, rules: str | None, key: str) -> BoardJudge:
     Raises Http404 if no scores of the rule set use labels of the judge.
     """
     task = phase.task
-    base = base_rules(rules or (task.ranking_rules if task.rules else ""))
+    base = remove_judge_from_rule_set(
+        rules or (task.ranking_rules if task.rules else "")
+    )
     judges = judges_of_rules(phase, base)
     # A judge of a view precedes a judge of the options with the same name.
     ordered = [*judges[:1], *(judge for judge in judges if judge.is_view), *judges[1:]]
@@ -384,12 +399,12 @@ def asked_judge(phase: Phase, rules: str | None, key: str) -> BoardJudge:
 
 
 def _matching_judge(judges: Sequence[BoardJudge], key: str) -> BoardJudge | None:
-    name, _mark, kind = key.rpartition(OF_JUDGE)
+    name, _mark, kind = key.rpartition(JUDGE_SEPARATOR)
     matches = [
         *(judge for judge in judges if judge.key == key),
         *(judge for judge in judges if judge.name == key),
         *(
-            judge.of_kind(kind)
+            judge.list_reference_texts_of_kind(kind)
             for judge in judges
             if judge.name == name and kind in judge.kinds
         ),
@@ -397,22 +412,22 @@ def _matching_judge(judges: Sequence[BoardJudge], key: str) -> BoardJudge | None
     return matches[0] if matches else None
 
 
-def visible_judges_of(board: Board, viewer: object) -> JudgesOfBoard | None:
+def find_visible_judges_of_board(board: Board, viewer: object) -> JudgesOfBoard | None:
     """Return the judges of a board whose results the board's audience may see.
 
     The result is None if the board has only one judge, or if the audience may not see
     scores.
     """
-    base = base_rules(board.rules or "")
+    base = remove_judge_from_rule_set(board.rules or "")
     judges = judges_of_rules(board.phase, base)
-    if len(judges) < 2 or board.visibility != Visibility.SCORES:
+    if len(judges) < 2 or board.visibility != BoardVisibility.SCORES:
         return None
-    first = _board_under_rules(board, viewer, base)
+    first = _load_board_under_rule_set(board, viewer, base)
     views = [
-        JudgedView(
+        BoardOfFurtherJudge(
             judge=judge,
             compared=_replaced_judge_name(board.phase, judge),
-            board=_board_under_rules(board, viewer, judge.rules),
+            board=_load_board_under_rule_set(board, viewer, judge.rules),
             first=first,
         )
         for judge in judges
@@ -427,26 +442,28 @@ def _replaced_judge_name(phase: Phase, judge: BoardJudge) -> str:
     return replaced[0].name if replaced else ""
 
 
-def ranks_by_first_judge(board: Board, viewer: object) -> dict[int, int]:
+def find_ranks_by_first_judge(board: Board, viewer: object) -> dict[int, int]:
     """Return the rank of each run by the first judge's labels, for display on another
     judge's board, or no ranks for other boards.
     """
-    if not further_judge(board.rules or ""):
+    if not get_judge_in_view_name(board.rules or ""):
         return {}
-    first = _board_under_rules(board, viewer, base_rules(board.rules or ""))
+    first = _load_board_under_rule_set(
+        board, viewer, remove_judge_from_rule_set(board.rules or "")
+    )
     return {row.submission: row.rank for row in first.rows if row.rank is not None}
 
 
-def _board_under_rules(board: Board, viewer: object, rules: str) -> Board:
+def _load_board_under_rule_set(board: Board, viewer: object, rules: str) -> Board:
     if board.rules == rules:
         return board
-    return cached_board(
+    return load_cached_board(
         board.phase, viewer, rules, gold=board.gold, audience=board.audience
     )
 
 
 @dataclass(frozen=True)
-class Shown:
+class JudgedScoresOnBoard:
     """The scores on a board, and the kinds of labels that the scores take from a judge.
 
     Scores of reports can also use labels of another kind by another judge, who is not
@@ -457,7 +474,7 @@ class Shown:
     kinds: tuple[str, ...]
 
     @classmethod
-    def of(cls, board: Board, kinds: Iterable[str]) -> Shown:
+    def of(cls, board: Board, kinds: Iterable[str]) -> JudgedScoresOnBoard:
         return cls(
             evaluations=frozenset(
                 row.evaluation
@@ -480,11 +497,11 @@ class Shown:
         )
 
     @property
-    def has_withheld(self) -> bool:
+    def has_any_withheld_score(self) -> bool:
         return has_withheld_scores(self.evaluations)
 
 
-def judge_agreement_on_boards(
+def load_judge_agreement_on_boards(
     first: Board, other: Board, kinds: Sequence[str]
 ) -> JudgeAgreement:
     """Return the agreement of two judges on the pairs with labels of these kinds from
@@ -493,9 +510,12 @@ def judge_agreement_on_boards(
     If the scores are computed on a part of the gold, the agreement is withheld, because
     it would also depend on the other part.
     """
-    left, right = Shown.of(first, kinds), Shown.of(other, kinds)
+    left, right = (
+        JudgedScoresOnBoard.of(first, kinds),
+        JudgedScoresOnBoard.of(other, kinds),
+    )
     facts = ("agreement", *left.facts, *right.facts)
-    return cache_per_board_version(
+    return get_or_cache_per_board_version(
         first.phase, facts, lambda: _compute_judge_agreement(left, right)
     )
 
@@ -504,65 +524,74 @@ def count_labelled_pairs(board: Board, kinds: Iterable[str]) -> int | None:
     """Return the number of distinct pairs with labels of these kinds from which the
     shown scores are computed, or None if scores are withheld.
     """
-    shown = Shown.of(board, kinds)
-    return cache_per_board_version(
+    shown = JudgedScoresOnBoard.of(board, kinds)
+    return get_or_cache_per_board_version(
         board.phase, ("pairs", *shown.facts), lambda: _count_pairs_of_evaluations(shown)
     )
 
 
-T = TypeVar("T")
+CachedNumber = TypeVar("CachedNumber")
 
 
-def cache_per_board_version(
-    phase: Phase, facts: tuple[object, ...], number: Callable[[], T]
-) -> T:
+def get_or_cache_per_board_version(
+    phase: Phase, facts: tuple[object, ...], number: Callable[[], CachedNumber]
+) -> CachedNumber:
     """Return a number about judges from the cache, or compute and cache the number. The
     cache key contains the version of the board and the values in ``facts``.
 
     The cache stores the number in a tuple, because None is a valid number.
     """
-    key = f"judges:{digest_of(release(), board_version(phase), *facts)}"
-    kept: tuple[T] | None = caches["results"].get(key)
+    key = f"judges:{hash_cache_key_values(compute_release_digest(), board_version(phase), *facts)}"
+    kept: tuple[CachedNumber] | None = caches["results"].get(key)
     if kept is None:
         kept = (number(),)
-        caches["results"].set(key, kept, CACHE_SECONDS)
+        caches["results"].set(key, kept, PAGE_CACHE_SECONDS)
     return kept[0]
 
 
-def _compute_judge_agreement(first: Shown, other: Shown) -> JudgeAgreement:
-    if first.has_withheld or other.has_withheld:
-        return JudgeAgreement(pairs=None, same=None, kappa=None, reason=PART_WITHHELD)
-    left, right = _pair_labels_of_evaluations(first), _pair_labels_of_evaluations(other)
+def _compute_judge_agreement(
+    first: JudgedScoresOnBoard, other: JudgedScoresOnBoard
+) -> JudgeAgreement:
+    if first.has_any_withheld_score or other.has_any_withheld_score:
+        return JudgeAgreement(
+            pairs=None, same=None, kappa=None, reason=NO_AGREEMENT_PART_WITHHELD
+        )
+    left, right = _load_pair_labels(first), _load_pair_labels(other)
     _common, places, others = np.intersect1d(
         left.items, right.items, assume_unique=True, return_indices=True
     )
     a, b = left.labels[places], right.labels[others]
-    is_decided = (a != BYTE_BY_LABEL[NO_LABEL]) & (b != BYTE_BY_LABEL[NO_LABEL])
+    is_decided = (a != BYTE_BY_LABEL[NO_VALID_LABEL]) & (
+        b != BYTE_BY_LABEL[NO_VALID_LABEL]
+    )
     a, b = a[is_decided], b[is_decided]
     if not len(a):
-        return JudgeAgreement(pairs=0, same=0, kappa=None, reason=NO_PAIRS)
-    units = _units_of_pairs(left, right, places, others)
-    both = confusion_of(
+        return JudgeAgreement(pairs=0, same=0, kappa=None, reason=NO_AGREEMENT_NO_PAIRS)
+    units = _find_units_of_pairs(left, right, places, others)
+    both = count_confusions(
         a, b, np.zeros(len(a), np.uint32) if units is None else units[is_decided]
     )
     if len(first.kinds) > 1:
         # Chance agreement on the labels of one kind differs from that of the other.
         return JudgeAgreement(
-            pairs=both.judgements, same=both.same, kappa=None, reason=SEVERAL_KINDS
+            pairs=both.judgements,
+            same=both.same,
+            kappa=None,
+            reason=NO_AGREEMENT_SEVERAL_KINDS,
         )
     is_undefined = math.isnan(both.kappa)
     return JudgeAgreement(
         pairs=both.judgements,
         same=both.same,
         kappa=None if is_undefined else both.kappa,
-        interval=_interval_of_kappa(both, has_units=units is not None),
-        reason=ONE_LABEL if is_undefined else "",
+        interval=_compute_kappa_interval(both, has_units=units is not None),
+        reason=NO_AGREEMENT_ONE_LABEL if is_undefined else "",
     )
 
 
-def _units_of_pairs(
-    left: PairLabels,
-    right: PairLabels,
+def _find_units_of_pairs(
+    left: LabelsOfPairs,
+    right: LabelsOfPairs,
     places: NDArray[np.intp],
     others: NDArray[np.intp],
 ) -> NDArray[np.uint32] | None:
@@ -574,19 +603,19 @@ def _units_of_pairs(
     return None if right.units is None else right.units[others]
 
 
-def _interval_of_kappa(
-    both: Confusion, *, has_units: bool
-) -> Bounds | NoInterval | None:
+def _compute_kappa_interval(
+    both: ConfusionMatrices, *, has_units: bool
+) -> IntervalBounds | NoIntervalReason | None:
     if math.isnan(both.kappa):
         return None
-    return both.kappa_interval if has_units else NoInterval.NO_TOPICS
+    return both.kappa_interval if has_units else NoIntervalReason.NO_TOPICS
 
 
-def _count_pairs_of_evaluations(shown: Shown) -> int | None:
-    return None if shown.has_withheld else len(pair_digests_of_evaluations(shown))
+def _count_pairs_of_evaluations(shown: JudgedScoresOnBoard) -> int | None:
+    return None if shown.has_any_withheld_score else len(load_pair_digests(shown))
 
 
-def pair_digests_of_evaluations(shown: Shown) -> NDArray[np.uint64]:
+def load_pair_digests(shown: JudgedScoresOnBoard) -> NDArray[np.uint64]:
     """Return the sorted distinct digests of the labelled pairs from which these scores
     are computed.
     """
@@ -602,7 +631,7 @@ def has_withheld_scores(evaluations: Collection[int]) -> bool:
 
 
 @dataclass(frozen=True)
-class PairLabels:
+class LabelsOfPairs:
     """The sorted distinct digests of labelled pairs, with the label and the unit of
     each pair. A unit is a topic or a question. The units are None if some scores were
     stored without them.
@@ -613,7 +642,7 @@ class PairLabels:
     units: NDArray[np.uint32] | None
 
 
-def _pair_labels_of_evaluations(shown: Shown) -> PairLabels:
+def _load_pair_labels(shown: JudgedScoresOnBoard) -> LabelsOfPairs:
     """Return the labels of pairs that the scorer used for these scores, if the labels
     are stored.
     """
@@ -630,4 +659,4 @@ def _pair_labels_of_evaluations(shown: Shown) -> PairLabels:
     distinct, places = np.unique(items, return_index=True)
     # A pair of several topics counts for one of them, since it counts once.
     has_units = len(units) == len(items)
-    return PairLabels(distinct, labels[places], units[places] if has_units else None)
+    return LabelsOfPairs(distinct, labels[places], units[places] if has_units else None)

@@ -11,26 +11,34 @@ import numpy as np
 from django.core.cache import caches
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.release import release
+from citeboard.core.release import compute_release_digest
 from citeboard.core.words import join_names
-from scoring.figures import Bars, HeatMap, Measured, Series
-from scoring.metrics import base, known_metric, metrics_of, of_labels
+from scoring.figures import BarChart, FigureValue, HeatMap, ValueSeries
+from scoring.metrics import (
+    base,
+    build_label_metrics,
+    build_metric_if_known,
+    build_metrics,
+)
 from scoring.metrics.classification import Classification
 from scoring.metrics.discourse import (
     GOLD,
-    RUN,
+    RUN_SIDE,
     Divergence,
-    Source,
-    divergence,
-    label_counts,
-    macro_average,
-    shares,
-    text_counts,
+    LabelSource,
+    compute_kl_divergence,
+    compute_label_shares,
+    compute_macro_average,
+    count_texts_by_source,
+    reshape_label_counts,
 )
 from scoring.models import Evaluation
-from scoring.results.board.charts import score_axis
-from scoring.results.board.comparisons import UnreadableStatistics, read_statistics
-from scoring.results.board.formatting import shown
+from scoring.results.board.charts import build_score_axis
+from scoring.results.board.comparisons import (
+    UnreadableStatistics,
+    read_statistics_of_run,
+)
+from scoring.results.board.formatting import format_score
 from scoring.results.board.standings import Board
 from tasks.types import TaskType
 
@@ -87,7 +95,7 @@ class ConfusionMatrix:
         ]
 
     @property
-    def heat(self) -> HeatMap:
+    def as_heat_map(self) -> HeatMap:
         """Return the confusion matrix as a heat map, in which the share of a gold
         label's instances is the intensity.
         """
@@ -100,25 +108,25 @@ class ConfusionMatrix:
         )
 
 
-def has_confusion_labels(task_type: TaskType) -> bool:
+def has_single_label_answers(task_type: TaskType) -> bool:
     form = task_type.declared.form if task_type.declared else ""
     if form == "tags":
         return False
     return form == "labels" or bool(task_type.label_dimensions)
 
 
-def confusion_matrix_of(evaluation: Evaluation) -> ConfusionMatrix | None:
+def load_confusion_matrix(evaluation: Evaluation) -> ConfusionMatrix | None:
     """Return the confusion matrix of a run, or None if instances have several labels,
     or if no matrices of the run are stored.
     """
     task_type = evaluation.phase.task.task_type
-    metrics = metrics_of(
-        task_type, evaluation.rules, task_type.checked_options(evaluation.options)
+    metrics = build_metrics(
+        task_type, evaluation.rules, task_type.validate_options(evaluation.options)
     )
-    own = next(iter(of_labels(metrics)), None)
+    own = next(iter(build_label_metrics(metrics)), None)
     try:
         matrix = (
-            read_statistics(evaluation, [own.statistic]).matrices[own.statistic]
+            read_statistics_of_run(evaluation, [own.statistic]).matrices[own.statistic]
             if own
             else None
         )
@@ -149,13 +157,13 @@ LABEL_SCHEME_NAMES = {
     "kl_intent_supplied": gettext_lazy("citation intents, as supplied"),
     "kl_corwa_supplied": gettext_lazy("discourse tags, as supplied"),
 }
-#: Labels that come with runs and gold determine the metrics in SUPPLIED_LABEL_SCHEMES.
+#: Labels that come with runs and gold determine the metrics in SCHEMES_OF_SUPPLIED_LABELS.
 #: Metrics of supplied labels never determine the ranks of a board.
-SUPPLIED_LABEL_SCHEMES = frozenset({"kl_intent_supplied", "kl_corwa_supplied"})
-#: Pages show labels outside of the task's label set under the name OTHER_LABELS.
-OTHER_LABELS = "other labels"
+SCHEMES_OF_SUPPLIED_LABELS = frozenset({"kl_intent_supplied", "kl_corwa_supplied"})
+#: Pages show labels outside of the task's label set under the name OTHER_LABELS_NAME.
+OTHER_LABELS_NAME = "other labels"
 DATASET_DIMENSION = "dataset"
-CACHE_SECONDS = 24 * 3600
+LABEL_COUNTS_CACHE_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -168,37 +176,39 @@ class LabelCounts:
     labels: tuple[str, ...]
     datasets: tuple[str, ...]
     counts: base.Floats
-    sources: Mapping[tuple[str, Source], int]
+    sources: Mapping[tuple[str, LabelSource], int]
 
     def shares(self, side: int, dataset: str = "") -> list[float | None]:
         return [
             None if math.isnan(share) else float(share)
-            for share in shares(self._counts_of_side(side, dataset))
+            for share in compute_label_shares(
+                self._select_counts_of_side(side, dataset)
+            )
         ]
 
     def sentences(self, side: int, dataset: str = "") -> int:
-        return int(self._counts_of_side(side, dataset).sum())
+        return int(self._select_counts_of_side(side, dataset).sum())
 
-    def divergence(self, dataset: str = "") -> float:
+    def compute_divergence_from_gold(self, dataset: str = "") -> float:
         return float(
-            divergence(
-                shares(self._counts_of_side(RUN, dataset)),
-                shares(self._counts_of_side(GOLD, dataset)),
+            compute_kl_divergence(
+                compute_label_shares(self._select_counts_of_side(RUN_SIDE, dataset)),
+                compute_label_shares(self._select_counts_of_side(GOLD, dataset)),
             )
         )
 
-    def published_divergence(self, dataset: str) -> float:
+    def compute_macro_averaged_divergence(self, dataset: str) -> float:
         """Return the divergence between the run's label frequencies, averaged over data
         sets, and the label frequencies in the gold of a data set, or NaN if undefined.
         """
         return float(
-            divergence(
-                macro_average(self.counts[:, RUN]),
-                shares(self._counts_of_side(GOLD, dataset)),
+            compute_kl_divergence(
+                compute_macro_average(self.counts[:, RUN_SIDE]),
+                compute_label_shares(self._select_counts_of_side(GOLD, dataset)),
             )
         )
 
-    def _counts_of_side(self, side: int, dataset: str) -> base.Floats:
+    def _select_counts_of_side(self, side: int, dataset: str) -> base.Floats:
         side_counts: base.Floats = self.counts[:, side]
         if not dataset:
             return np.asarray(side_counts.sum(axis=0))
@@ -207,18 +217,18 @@ class LabelCounts:
         return np.asarray(side_counts[self.datasets.index(dataset)])
 
 
-def label_schemes_of(metrics: Sequence[str]) -> list[str]:
+def select_label_schemes(metrics: Sequence[str]) -> list[str]:
     return [scheme for scheme in LABEL_SCHEME_NAMES if scheme in metrics]
 
 
-def label_schemes_on_board(board: Board) -> list[str]:
+def list_label_schemes_on_board(board: Board) -> list[str]:
     """Return the label schemes whose label frequencies the board shows, including
     supplied labels only if a run supplies labels.
     """
     return [
         scheme
-        for scheme in label_schemes_of([column.name for column in board.columns])
-        if scheme not in SUPPLIED_LABEL_SCHEMES or _has_column_value(board, scheme)
+        for scheme in select_label_schemes([column.name for column in board.columns])
+        if scheme not in SCHEMES_OF_SUPPLIED_LABELS or _has_column_value(board, scheme)
     ]
 
 
@@ -227,30 +237,30 @@ def _has_column_value(board: Board, name: str) -> bool:
     return any(cell and (cell.value is not None or cell.is_infinite) for cell in cells)
 
 
-def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
+def load_label_counts(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
     """Return the label frequencies of a run under a label scheme, or None if no
     matrices of the run are stored.
     """
-    key = f"labels:{release()}:{evaluation.statistics}:{scheme}"
+    key = f"labels:{compute_release_digest()}:{evaluation.statistics}:{scheme}"
     kept: LabelCounts | None = caches["results"].get(key)
     if kept is not None:
         return kept
     task_type = evaluation.phase.task.task_type
-    metric = known_metric(
+    metric = build_metric_if_known(
         task_type,
         scheme,
         evaluation.rules,
-        task_type.checked_options(evaluation.options),
+        task_type.validate_options(evaluation.options),
     )
     if not isinstance(metric, Divergence):
         return None
     try:
-        statistics = read_statistics(evaluation, [metric.statistic])
+        statistics = read_statistics_of_run(evaluation, [metric.statistic])
         stats = statistics.matrices[metric.statistic]
     except (UnreadableStatistics, KeyError):
         return None
     labels = metric.labelling.labels
-    counts = label_counts(stats.sum(axis=0), len(labels))
+    counts = reshape_label_counts(stats.sum(axis=0), len(labels))
     # The data sets in the matrix have the order of their first instances.
     classes = statistics.features.get(DATASET_DIMENSION, [])
     datasets = tuple(
@@ -260,20 +270,20 @@ def label_counts_of(evaluation: Evaluation, scheme: str) -> LabelCounts | None:
         return None
     has_others = bool(counts[..., -1].any())
     counted = LabelCounts(
-        labels=(*labels, OTHER_LABELS) if has_others else labels,
+        labels=(*labels, OTHER_LABELS_NAME) if has_others else labels,
         datasets=datasets,
         counts=counts if has_others else counts[..., :-1],
-        sources=text_counts(stats),
+        sources=count_texts_by_source(stats),
     )
-    caches["results"].set(key, counted, CACHE_SECONDS)
+    caches["results"].set(key, counted, LABEL_COUNTS_CACHE_SECONDS)
     return counted
 
 
-def label_sources_text(counts: LabelCounts, side: str) -> str:
+def describe_label_sources(counts: LabelCounts, side: str) -> str:
     words = {
-        Source.SUPPLIED: _("its own labels"),
-        Source.TAGGED: _("the tagger's"),
-        Source.NOBODY: _("none"),
+        LabelSource.SUPPLIED: _("its own labels"),
+        LabelSource.TAGGED: _("the tagger's"),
+        LabelSource.NOBODY: _("none"),
     }
     counted = {word: counts.sources[side, source] for source, word in words.items()}
     named = [f"{word} ({count})" for word, count in counted.items() if count]
@@ -288,7 +298,7 @@ def label_sources_text(counts: LabelCounts, side: str) -> str:
 MAX_RUNS_COLOURED = 6
 
 
-def label_share_chart(
+def build_label_share_chart(
     counts: Sequence[tuple[str, LabelCounts, int]], dataset: str = ""
 ) -> dict[str, Any]:
     labels = list(dict.fromkeys(label for _, one, _ in counts for label in one.labels))
@@ -301,33 +311,39 @@ def label_share_chart(
         total = part.sentences(side, dataset)
         values = [by_label.get(label, 0.0 if total else None) for label in labels]
         lines.append((name, values, total))
-    named = [_("other labels") if label == OTHER_LABELS else label for label in labels]
-    bars = Bars(
+    named = [
+        _("other labels") if label == OTHER_LABELS_NAME else label for label in labels
+    ]
+    bars = BarChart(
         title=_("Share of sentences by label"),
         labels=named,
         series=[
-            Series(name=name, values=[Measured(value=value) for value in values])
+            ValueSeries(
+                name=name, values=[FigureValue(value=value) for value in values]
+            )
             for name, values, _total in lines
         ],
-        axis=score_axis(_("Share of sentences"), 1.0, has_zero=True),
+        axis=build_score_axis(_("Share of sentences"), 1.0, has_zero=True),
     )
     told = [
-        {"name": name, "sentences": total, "cells": list(map(shown, values))}
+        {"name": name, "sentences": total, "cells": list(map(format_score, values))}
         for name, values, total in lines
     ]
     return {"labels": named, "bars": bars, "share_lines": told}
 
 
-def label_share_charts_of_run(
+def build_label_share_charts_of_run(
     evaluation: Evaluation, *, shows_gold: bool
 ) -> list[dict[str, Any]]:
     """Return the bars of label frequencies over all data sets under each label scheme,
     for the run and, with ``shows_gold``, for the gold.
     """
     shares_by_scheme = []
-    for scheme in label_schemes_of([score.metric for score in evaluation.scores.all()]):
-        counts = label_counts_of(evaluation, scheme)
-        if counts is None or not counts.sentences(RUN):
+    for scheme in select_label_schemes(
+        [score.metric for score in evaluation.scores.all()]
+    ):
+        counts = load_label_counts(evaluation, scheme)
+        if counts is None or not counts.sentences(RUN_SIDE):
             continue
         gold = [(_("gold"), counts, GOLD)] if shows_gold else []
         shares_by_scheme.append(
@@ -335,14 +351,14 @@ def label_share_charts_of_run(
                 "id": f"shares-{scheme}",
                 "caption": _("Share of sentences by %(labels)s")
                 % {"labels": LABEL_SCHEME_NAMES[scheme]},
-                "labelled": label_sources_text(counts, "run"),
-                **label_share_chart([*gold, (_("this run"), counts, RUN)]),
+                "labelled": describe_label_sources(counts, "run"),
+                **build_label_share_chart([*gold, (_("this run"), counts, RUN_SIDE)]),
             }
         )
     return shares_by_scheme
 
 
-def divergence_heat_map(
+def build_divergence_heat_map(
     systems: Sequence[str],
     datasets: Sequence[str],
     values: Sequence[Sequence[float | None]],
@@ -363,7 +379,8 @@ def divergence_heat_map(
             for line in values
         ],
         texts=[
-            ["" if value is None else shown(value) for value in line] for line in values
+            ["" if value is None else format_score(value) for value in line]
+            for line in values
         ],
         low=min([*finite, 0.0]),
         high=top,

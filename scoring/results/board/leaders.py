@@ -12,12 +12,17 @@ import numpy as np
 from django.db import transaction
 from numpy.typing import NDArray
 
-from scoring.metrics import OF_LABELS, Metric, known_metric, metrics_by
+from scoring.metrics import (
+    PART_BY_LABEL_METRIC_NAME,
+    Metric,
+    build_metric_if_known,
+    select_metrics_for_dimension,
+)
 from scoring.models import (
     Breakdown,
     ClassLeader,
     Evaluation,
-    class_numbers_of_evaluations,
+    load_class_scores_of_evaluations,
 )
 from scoring.offline import compare, evaluate
 from scoring.results.board.comparisons import (
@@ -25,16 +30,16 @@ from scoring.results.board.comparisons import (
     MAX_ROWS_PER_BATCH,
     StatisticsUnavailable,
     UnreadableStatistics,
-    read_statistics,
+    read_statistics_of_run,
 )
-from scoring.results.board.standings import Board, Row
-from scoring.stats.breakdown import classes
+from scoring.results.board.standings import Board, BoardRow
+from scoring.stats.breakdown import find_instances_by_class
 from scoring.stats.significance import (
-    ALPHA,
+    FAMILYWISE_ERROR_RATE,
     SEED,
-    holm,
-    randomisation_tests,
-    trials_for,
+    adjust_by_holm,
+    choose_number_of_exchanges,
+    run_randomisation_tests,
 )
 
 log = logging.getLogger(__name__)
@@ -48,19 +53,19 @@ class ClassLeaderSearch:
     keeps_sentences: bool = False
 
     @property
-    def among(self) -> str:
+    def digest_of_compared_runs(self) -> str:
         runs = [
             (evaluation.pk, evaluation.statistics) for evaluation in self.evaluations
         ]
         return (
-            _unversioned_digest_of_runs(runs)
+            _hash_runs_without_version(runs)
             if self.keeps_sentences
-            else _digest_of_compared_runs(runs)
+            else _hash_compared_runs(runs)
         )
 
-    def unanswered(self, board: Board) -> list[ClassLeader]:
+    def build_unknown_leaders(self, board: Board) -> list[ClassLeader]:
         return [
-            self.leader(board, label, []) for label in _runs_by_class_best_first(self)
+            self.leader(board, label, []) for label in _sort_runs_of_each_class(self)
         ]
 
     def leader(
@@ -80,22 +85,25 @@ class ClassLeaderSearch:
             best=ordered[0] if ordered else None,
             p=p,
             systems=len(ordered),
-            among=self.among,
+            among=self.digest_of_compared_runs,
         )
 
 
-def outdated_leader_searches(board: Board) -> Iterator[ClassLeaderSearch]:
+def find_outdated_leader_searches(board: Board) -> Iterator[ClassLeaderSearch]:
     leaders = ClassLeader.objects.filter(
         phase=board.phase, rules=board.rules, gold=board.gold
     ).order_by()
     answers = leaders.values_list("dimension", "metric", "among").distinct()
     among = {(dimension, metric): systems for dimension, metric, systems in answers}
-    for question in questions(board):
-        if among.get((question.dimension, question.metric.name)) != question.among:
+    for question in iterate_leader_searches_of_board(board):
+        if (
+            among.get((question.dimension, question.metric.name))
+            != question.digest_of_compared_runs
+        ):
             yield question
 
 
-def questions(board: Board) -> Iterator[ClassLeaderSearch]:
+def iterate_leader_searches_of_board(board: Board) -> Iterator[ClassLeaderSearch]:
     evaluations = Evaluation.objects.in_bulk([row.evaluation for row in board.systems])
     broken_down = {
         (row.evaluation_id, row.classes.dimension, metric)
@@ -105,15 +113,16 @@ def questions(board: Board) -> Iterator[ClassLeaderSearch]:
         for metric in row.classes.metrics
     }
     task_type = board.phase.task.task_type
-    options = task_type.checked_options(board.phase.task.options)
+    options = task_type.validate_options(board.phase.task.options)
     columns = [
         column.metric for column in board.columns if column.name == column.metric
     ]
     known = [
-        known_metric(task_type, name, board.rules or "", options) for name in columns
+        build_metric_if_known(task_type, name, board.rules or "", options)
+        for name in columns
     ]
     for dimension in sorted({dimension for _, dimension, _ in broken_down}):
-        for metric in metrics_by(
+        for metric in select_metrics_for_dimension(
             task_type, dimension, [one for one in known if one is not None]
         ):
             if metric.higher_is_better is None or not (
@@ -122,35 +131,39 @@ def questions(board: Board) -> Iterator[ClassLeaderSearch]:
                 continue
             runs = tuple(
                 evaluations[row.evaluation]
-                for row in _rows_with_metric(board, metric.name)
+                for row in _select_rows_with_metric(board, metric.name)
                 if (row.evaluation, dimension, metric.name) in broken_down
             )
             if len(runs) > 1:
                 yield ClassLeaderSearch(dimension, metric, runs, board.keeps_sentences)
 
 
-def _rows_with_metric(board: Board, metric: str) -> list[Row]:
+def _select_rows_with_metric(board: Board, metric: str) -> list[BoardRow]:
     """Return the rows of a board with a score by the metric from the same version of
     the computation. The board has no column for metrics of single gold labels, so all
     rows are returned for these metrics.
     """
-    return [row for row in board.systems if metric in row.scores or metric in OF_LABELS]
+    return [
+        row
+        for row in board.systems
+        if metric in row.scores or metric in PART_BY_LABEL_METRIC_NAME
+    ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClassLeaders:
+class StoredClassLeaders:
     is_known: bool = False
     significant: Mapping[str, int] = field(default_factory=dict)
 
-    def among(self, labels: Collection[str]) -> "ClassLeaders":
+    def limit_to_classes(self, labels: Collection[str]) -> "StoredClassLeaders":
         significant = {
             label: best for label, best in self.significant.items() if label in labels
         }
         return replace(self, significant=significant)
 
 
-def class_leaders_of(board: Board, dimension: str, metric: str) -> ClassLeaders:
-    scored = {row.evaluation for row in _rows_with_metric(board, metric)}
+def load_class_leaders(board: Board, dimension: str, metric: str) -> StoredClassLeaders:
+    scored = {row.evaluation for row in _select_rows_with_metric(board, metric)}
     compared = Breakdown.objects.filter(
         evaluation__in=scored, classes__dimension=dimension
     ).defer("numbers")
@@ -159,34 +172,36 @@ def class_leaders_of(board: Board, dimension: str, metric: str) -> ClassLeaders:
         for row in compared.select_related("evaluation").prefetch_related("classes")
         if metric in row.classes.metrics
     ]
-    current = {_digest_of_compared_runs(runs)}
+    current = {_hash_compared_runs(runs)}
     if board.keeps_sentences:
-        current.add(_unversioned_digest_of_runs(runs))
+        current.add(_hash_runs_without_version(runs))
     found = ClassLeader.objects.filter(
         phase=board.phase, rules=board.rules, gold=board.gold
     )
     of_these = found.filter(dimension=dimension, metric=metric)
     leaders = list(of_these.values_list("label", "best_id", "p", "among"))
     if not leaders or any(among not in current for _, _, _, among in leaders):
-        return ClassLeaders()
+        return StoredClassLeaders()
     # A class with a p-value always has a leader.
     significant = {
-        label: best for label, best, p, _ in leaders if p is not None and p <= ALPHA
+        label: best
+        for label, best, p, _ in leaders
+        if p is not None and p <= FAMILYWISE_ERROR_RATE
     }
-    return ClassLeaders(is_known=True, significant=significant)
+    return StoredClassLeaders(is_known=True, significant=significant)
 
 
-def _digest_of_compared_runs(evaluations: Iterable[tuple[int, str]]) -> str:
+def _hash_compared_runs(evaluations: Iterable[tuple[int, str]]) -> str:
     """Return a digest that identifies the runs compared in a search for the best run of
     each class. The digest contains a version number for the rule that constant runs
     cannot lead a class.
     """
     return hashlib.sha256(
-        f"2:{_unversioned_digest_of_runs(evaluations)}".encode()
+        f"2:{_hash_runs_without_version(evaluations)}".encode()
     ).hexdigest()
 
 
-def _unversioned_digest_of_runs(evaluations: Iterable[tuple[int, str]]) -> str:
+def _hash_runs_without_version(evaluations: Iterable[tuple[int, str]]) -> str:
     named = ",".join(
         f"{number}:{statistics}" for number, statistics in sorted(evaluations)
     )
@@ -198,20 +213,22 @@ class StatisticMatrixCache:
     statistic: str
     dimension: str
     _kept: OrderedDict[
-        int, tuple[evaluate.Statistics, Mapping[str, NDArray[np.intp]]]
+        int, tuple[evaluate.StoredStatistics, Mapping[str, NDArray[np.intp]]]
     ] = field(default_factory=OrderedDict)
 
-    def rows(self, evaluation: Evaluation, label: str | None) -> evaluate.Measurements:
+    def rows(
+        self, evaluation: Evaluation, label: str | None
+    ) -> evaluate.RunMeasurements:
         """Return the matrix rows of a run for the instances of a class, or for all
         instances.
         """
         if evaluation.pk not in self._kept:
-            statistics = read_statistics(evaluation, [self.statistic])
+            statistics = read_statistics_of_run(evaluation, [self.statistic])
             if self.statistic not in statistics.matrices:
                 raise UnreadableStatistics(evaluation.pk)
             self._kept[evaluation.pk] = (
                 statistics,
-                classes(statistics.features.get(self.dimension, [])),
+                find_instances_by_class(statistics.features.get(self.dimension, [])),
             )
         self._kept.move_to_end(evaluation.pk)
         while (
@@ -223,7 +240,7 @@ class StatisticMatrixCache:
         statistics, places = self._kept[evaluation.pk]
         if label is None:
             return statistics
-        return statistics.of_rows(
+        return statistics.select_rows(
             self.statistic, places.get(label, np.array([], dtype=np.intp))
         )
 
@@ -231,12 +248,12 @@ class StatisticMatrixCache:
 def find_class_leaders(board: Board, question: ClassLeaderSearch) -> list[ClassLeader]:
     matrices = StatisticMatrixCache(question.metric.statistic, question.dimension)
     leaders = []
-    for label, ordered in _runs_by_class_best_first(question).items():
+    for label, ordered in _sort_runs_of_each_class(question).items():
         try:
             if ordered and _is_constant_run(question, ordered[0], matrices):
                 leaders.append(question.leader(board, label, []))
                 continue
-            p = largest_p_against_others(question.metric, label, ordered, matrices)
+            p = find_largest_p_against_others(question.metric, label, ordered, matrices)
         except StatisticsUnavailable:
             raise
         except UnreadableStatistics as reason:
@@ -253,12 +270,12 @@ def _is_constant_run(
     return not question.keeps_sentences and question.metric.is_constant(rows)
 
 
-def _runs_by_class_best_first(
+def _sort_runs_of_each_class(
     question: ClassLeaderSearch,
 ) -> dict[str, list[Evaluation]]:
     evaluations = [evaluation.pk for evaluation in question.evaluations]
     values: dict[str, dict[int, float]] = {}
-    for label, evaluation, number in class_numbers_of_evaluations(
+    for label, evaluation, number in load_class_scores_of_evaluations(
         evaluations, question.dimension, question.metric.name
     ):
         by_run = values.setdefault(label, {})
@@ -278,7 +295,7 @@ def _runs_by_class_best_first(
     }
 
 
-def largest_p_against_others(
+def find_largest_p_against_others(
     metric: Metric,
     label: str,
     ordered: Sequence[Evaluation],
@@ -301,21 +318,22 @@ def largest_p_against_others(
     def p_values_against_best(some: Sequence[Evaluation]) -> list[float]:
         rows = matrices.rows(best, where)
         pairs = [
-            compare.paired(own, rows, matrices.rows(other, where)) for other in some
+            compare.align_two_runs(own, rows, matrices.rows(other, where))
+            for other in some
         ]
         units = max(len(pair.a) for pair in pairs)
-        most = trials_for(units, len(others))
-        tests = randomisation_tests(
-            pairs, trials=trials_for(units), max_trials=most, seed=SEED
+        most = choose_number_of_exchanges(units, len(others))
+        tests = run_randomisation_tests(
+            pairs, trials=choose_number_of_exchanges(units), max_trials=most, seed=SEED
         )
         return [test.p for test in tests]
 
     tests = p_values_against_best(others[:1])
-    if not tests[0] <= ALPHA:
+    if not tests[0] <= FAMILYWISE_ERROR_RATE:
         return None if np.isnan(tests[0]) else tests[0]
     for start in range(1, len(others), EVALUATIONS_PER_BATCH):
         tests += p_values_against_best(others[start : start + EVALUATIONS_PER_BATCH])
-    return None if np.isnan(tests).any() else max(holm(tests))
+    return None if np.isnan(tests).any() else max(adjust_by_holm(tests))
 
 
 def save_class_leaders(

@@ -13,24 +13,24 @@ from django.utils.translation import gettext as _
 from citeboard.core.words import count_with_noun, format_thousands, join_names
 from scoring.models import Evaluation
 from scoring.results.board.budget_items import (
-    COLLUDING_TEAMS,
-    BudgetItem,
-    BudgetItemKind,
-    BudgetScope,
-    bits_text,
-    budget_items_of,
-    max_runs_per_team,
-    multiply_bits,
-    total_bits,
+    ASSUMED_COLLUDING_TEAM_COUNT,
+    LeakBudgetItem,
+    LeakBudgetItemKind,
+    LeakBudgetScope,
+    find_max_runs_per_team,
+    format_bits,
+    iterate_budget_items,
+    multiply_bits_by_team_count,
+    sum_bits_of_items,
 )
 from scoring.results.board.same_content import (
-    LeakSource,
+    PhaseRevealingSecretContent,
+    find_leak_sources_by_phase,
+    find_source_with_known_public_part,
     have_same_public_part,
-    leak_sources_by_phase,
-    source_with_known_part,
 )
-from scoring.stats.leakage import BITS_NEEDED
-from tasks.gold.secrecy import with_embargoes
+from scoring.stats.leakage import DANGEROUS_BITS_PER_INSTANCE
+from tasks.gold.secrecy import load_phases_with_embargoes
 from tasks.models import Phase, Registration
 
 
@@ -47,7 +47,7 @@ class LeakBudget:
     """
 
     phase: Phase
-    items: tuple[BudgetItem, ...]
+    items: tuple[LeakBudgetItem, ...]
     tries: int | None
     has_classes: bool
     instances: int
@@ -57,32 +57,36 @@ class LeakBudget:
 
     @property
     def needed(self) -> float:
-        return BITS_NEEDED * self.instances
+        return DANGEROUS_BITS_PER_INSTANCE * self.instances
 
     @property
-    def own(self) -> list[BudgetItem]:
+    def own(self) -> list[LeakBudgetItem]:
         return [item for item in self.items if item.phase.pk == self.phase.pk]
 
     @property
     def bits(self) -> float | None:
-        return total_bits(self.own)
+        return sum_bits_of_items(self.own)
 
     @property
-    def beside(self) -> float | None:
-        return total_bits(item for item in self.items if item.phase.pk != self.phase.pk)
+    def bits_of_other_phases(self) -> float | None:
+        return sum_bits_of_items(
+            item for item in self.items if item.phase.pk != self.phase.pk
+        )
 
     @property
     def bits_for_one_team(self) -> float | None:
-        return total_bits(self.items)
+        return sum_bits_of_items(self.items)
 
     @property
     def bits_for_colluding_teams(self) -> float | None:
-        return multiply_bits(self.bits_for_one_team, COLLUDING_TEAMS)
+        return multiply_bits_by_team_count(
+            self.bits_for_one_team, ASSUMED_COLLUDING_TEAM_COUNT
+        )
 
     @property
-    def is_running(self) -> bool:
+    def is_phase_not_over(self) -> bool:
         """Return True if the phase accepts runs now or will accept runs."""
-        return self.phase.takes_runs_until > now()
+        return self.phase.accepts_runs_until > now()
 
     @property
     def is_exceeded_by_one_team(self) -> bool:
@@ -96,19 +100,19 @@ class LeakBudget:
         )
 
     @property
-    def sum_for_one(self) -> str:
-        return bits_text(self.bits_for_one_team)
+    def bits_text_for_one_team(self) -> str:
+        return format_bits(self.bits_for_one_team)
 
     @property
-    def sum_for_colluding(self) -> str:
-        return bits_text(self.bits_for_colluding_teams)
+    def bits_text_for_colluding_teams(self) -> str:
+        return format_bits(self.bits_for_colluding_teams)
 
     @property
     def limit(self) -> str:
         return format_thousands(round(self.needed))
 
     @property
-    def together(self) -> str:
+    def all_teams_sentence(self) -> str:
         """Return a text on the bits that all registered teams together can learn, or an
         empty text if already one team can learn too much.
         """
@@ -153,9 +157,9 @@ class LeakBudget:
             "instances": format_thousands(self.instances),
             "needed": self.limit,
             "public": format_thousands(self.public),
-            "bits": bits_text(self.bits),
-            "beside": bits_text(self.beside),
-            "colluding": COLLUDING_TEAMS,
+            "bits": format_bits(self.bits),
+            "beside": format_bits(self.bits_of_other_phases),
+            "colluding": ASSUMED_COLLUDING_TEAM_COUNT,
             "unequal": join_names([f"{phase.task}, {phase}" for phase in self.unequal]),
         }
         lines = [*self._sentences_on_phase, *self._sentences_on_other_phases]
@@ -184,14 +188,21 @@ class LeakBudget:
                     "instances that are private here. Give both the same share and seed."
                 )
             )
-        return [*(line % words for line in lines), *filter(None, [self.together])]
+        return [
+            *(line % words for line in lines),
+            *filter(None, [self.all_teams_sentence]),
+        ]
 
     @property
     def _score_counts_per_run(self) -> list[int]:
         """Return the numbers of scores that a team sees for each of its runs while the
         phase is open.
         """
-        kinds = (BudgetItemKind.SCORES, BudgetItemKind.LADDER, BudgetItemKind.PUBLIC)
+        kinds = (
+            LeakBudgetItemKind.SCORES,
+            LeakBudgetItemKind.LADDER,
+            LeakBudgetItemKind.PUBLIC,
+        )
         return [item.numbers for item in self.own if item.kind in kinds]
 
     @property
@@ -216,26 +227,26 @@ class LeakBudget:
 
     @property
     def _sentences_on_other_phases(self) -> Iterator[str]:
-        if self.beside is None:
+        if self.bits_of_other_phases is None:
             yield _(
                 "Other phases on this content can tell all of them, once their scores are shown."
             )
-        elif self.beside:
+        elif self.bits_of_other_phases:
             yield _(
                 "Other phases on this content tell up to %(beside)s bits more, once their scores are shown."
             )
 
 
-def leak_budget_of(phase: Phase) -> LeakBudget | None:
+def compute_leak_budget_of_phase(phase: Phase) -> LeakBudget | None:
     """Return the leak budget of a phase (the bits of secret gold that scores reveal).
     The leak budget is None if the phase has no gold, shows instances or shows no
     scores.
     """
-    return leak_budgets_of([phase]).get(phase.pk)
+    return compute_leak_budgets_by_phase([phase]).get(phase.pk)
 
 
-def leak_budgets_of(phases: Iterable[Phase]) -> dict[int, LeakBudget]:
-    sources = leak_sources_by_phase(with_embargoes(phases))
+def compute_leak_budgets_by_phase(phases: Iterable[Phase]) -> dict[int, LeakBudget]:
+    sources = find_leak_sources_by_phase(load_phases_with_embargoes(phases))
     seasons = {one.phase.task.season_id for found in sources.values() for one in found}
     registered = Registration.objects.filter(season__in=seasons).order_by()
     counts = registered.values_list("season").annotate(teams=Count("pk"))
@@ -245,9 +256,9 @@ def leak_budgets_of(phases: Iterable[Phase]) -> dict[int, LeakBudget]:
     for pk, found in sources.items():
         if found[0].phase.shows_instances:
             continue
-        view = BudgetScope(
+        view = LeakBudgetScope(
             own=found[0],
-            part=source_with_known_part(found),
+            part=find_source_with_known_public_part(found),
             teams=teams,
             class_sizes=class_sizes,
         )
@@ -257,12 +268,14 @@ def leak_budgets_of(phases: Iterable[Phase]) -> dict[int, LeakBudget]:
     return budgets
 
 
-def _sum_up_leak_budget(view: BudgetScope, sources: list[LeakSource]) -> LeakBudget:
+def _sum_up_leak_budget(
+    view: LeakBudgetScope, sources: list[PhaseRevealingSecretContent]
+) -> LeakBudget:
     """Add up the budget items of all sources, of which the first is the phase whose
     budget is computed.
     """
     own = view.own
-    items = [item for source in sources for item in budget_items_of(source, view)]
+    items = [item for source in sources for item in iterate_budget_items(source, view)]
     phase, at = own.phase, now()
     unequal = [
         one.phase
@@ -270,13 +283,13 @@ def _sum_up_leak_budget(view: BudgetScope, sources: list[LeakSource]) -> LeakBud
         if phase.public_part
         and one.phase.public_part
         and not one.is_foreign
-        and min(phase.takes_runs_until, one.phase.takes_runs_until) > at
+        and min(phase.accepts_runs_until, one.phase.accepts_runs_until) > at
         and not have_same_public_part(own, one)
     ]
     return LeakBudget(
         phase=phase,
         items=tuple(items),
-        tries=max_runs_per_team(phase),
+        tries=find_max_runs_per_team(phase),
         has_classes=phase.ladder or Evaluation.objects.filter(gold=own.gold).exists(),
         instances=view.secret,
         public=own.gold.instances - view.secret,

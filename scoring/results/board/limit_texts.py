@@ -8,19 +8,21 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _, ngettext
 
 from citeboard.core.words import count_with_noun
-from scoring.results.board.monthly_ranks import rank_publications_per_year
+from scoring.results.board.monthly_ranks import count_rank_publications_per_year
 from tasks.models import Phase
 
 
-def leak_limit_sentences(phase: Phase) -> Iterator[str]:
-    if phase.public_part and now() < phase.takes_runs_until:
+def iterate_leak_limit_sentences(phase: Phase) -> Iterator[str]:
+    if phase.public_part and now() < phase.accepts_runs_until:
         share = {"share": phase.public_part}
         yield _("Scores are of a public part, %(share)s %% of the split.") % share
         if phase.has_end:
             yield _("When the phase has ended, runs are ranked by the rest.")
         else:
-            yield _rank_publication_text(rank_publications_per_year(phase))
-    if phase.ladder and now() < phase.takes_runs_until:
+            yield _format_rank_publication_count(
+                count_rank_publications_per_year(phase)
+            )
+    if phase.ladder and now() < phase.accepts_runs_until:
         yield _(
             "While runs are accepted a team sees a new score only if its run is better "
             "than its best one by more than a standard error, rounded to that."
@@ -44,7 +46,7 @@ def leak_limit_sentences(phase: Phase) -> Iterator[str]:
         yield _("Runs to other phases on the same gold use up tries of this one.")
 
 
-def _rank_publication_text(times: int) -> str:
+def _format_rank_publication_count(times: int) -> str:
     if not times:
         return _(
             "The rest is too small to rank runs while they are taken; the rows go by their public scores."
@@ -57,7 +59,7 @@ def _rank_publication_text(times: int) -> str:
     return every % {"months": 12 // times}
 
 
-def probe_sign_text(probe: str) -> str:
+def describe_probe_sign(probe: str) -> str:
     way, *numbers = probe.split()
     if way == "few":
         return _("It answers %(count)s of %(total)s instances.") % dict(

@@ -18,18 +18,18 @@ from citeboard.teams.models import User
 from scoring.models import ManualMeasure, ManualScore
 from scoring.results.board.standings import (
     Board,
-    Row,
+    BoardRow,
     compute_board,
     expand_rows_to_runs,
 )
-from scoring.results.board.visibility import Visibility
+from scoring.results.board.visibility import BoardVisibility
 from tasks.models import Phase, Submission, TeamFigure, seasons
 from tasks.seasons.phase_acts import lock_phase
-from tasks.submissions.run_card import TEAM_MEASURES_BY_NAME, TeamMeasure
+from tasks.submissions.run_card import TEAM_MEASURES_BY_NAME, TeamReportedMeasure
 
-MAX_NAME_CHARACTERS, MAX_SOURCE_CHARACTERS, MAX_MEASURES_PER_PHASE = 60, 400, 20
-#: The text with the values of a measure has at most MAX_VALUE_LINES lines.
-MAX_VALUE_LINES, MAX_VALUES_CHARACTERS = 5_000, 200_000
+MAX_MEASURE_NAME_CHARACTERS, MAX_SOURCE_CHARACTERS, MAX_MEASURES_PER_PHASE = 60, 400, 20
+#: The text with the values of a measure has at most MAX_MANUAL_VALUE_LINES lines.
+MAX_MANUAL_VALUE_LINES, MAX_MANUAL_VALUES_CHARACTERS = 5_000, 200_000
 #: An error message lists at most MAX_FAULTY_LINES_LISTED faulty lines.
 MAX_FAULTY_LINES_LISTED = 20
 
@@ -50,8 +50,8 @@ class ManualScores:
         }
 
 
-def manual_scores_of(board: Board, rows: Sequence[Row]) -> ManualScores:
-    if board.visibility != Visibility.SCORES:
+def load_manual_scores(board: Board, rows: Sequence[BoardRow]) -> ManualScores:
+    if board.visibility != BoardVisibility.SCORES:
         return ManualScores(measures=[], values={})
     scores = ManualScore.objects.filter(
         measure__phase=board.phase,
@@ -74,11 +74,14 @@ def _validate_name_and_source(name: str, source: str, *, has_values: bool) -> No
     is missing or too long.
     """
     faults = {}
-    if not name or len(name) > MAX_NAME_CHARACTERS:
+    if not name or len(name) > MAX_MEASURE_NAME_CHARACTERS:
         words = _(
             "the name has %(characters)s characters; from 1 to %(most)s are allowed"
         )
-        faults["name"] = words % {"characters": len(name), "most": MAX_NAME_CHARACTERS}
+        faults["name"] = words % {
+            "characters": len(name),
+            "most": MAX_MEASURE_NAME_CHARACTERS,
+        }
     if has_values and (not source or len(source) > MAX_SOURCE_CHARACTERS):
         words = _("say who measured it and where, in at most %(most)s characters")
         faults["source"] = words % {"most": MAX_SOURCE_CHARACTERS}
@@ -98,7 +101,10 @@ def save_manual_measure(
     """Replace the values of a manual measure by the values in the lines `RUN VALUE`, or
     delete the measure if the text has no lines.
     """
-    name, source = plain_text.one_line(name), plain_text.one_line(source)
+    name, source = (
+        plain_text.clean_single_line_text(name),
+        plain_text.clean_single_line_text(source),
+    )
     entered = _parse_manual_values(phase, values)
     _validate_name_and_source(name, source, has_values=bool(entered))
     with transaction.atomic():
@@ -143,13 +149,13 @@ def save_manual_measure(
             if is_now:
                 facts["scores"] = len(is_now["values"])
             changes = [
-                audit.Change(f"{name}, {part}", was.get(part), is_now.get(part))
+                audit.SettingChange(f"{name}, {part}", was.get(part), is_now.get(part))
                 for part in ("higher_is_better", "source", "values")
                 if was.get(part) != is_now.get(part)
             ]
             key = "outside-scores" if is_now else "outside-scores/removed"
             place = locked.task.season
-            audit.record(
+            audit.record_action(
                 key, actor=by, subject=locked, place=place, facts=facts, changes=changes
             )
     return measure
@@ -166,7 +172,9 @@ def _manual_measure_as_dict(measure: ManualMeasure | None) -> dict[str, Any]:
     }
 
 
-def manual_value_lines(measure: ManualMeasure, viewer: object) -> tuple[str, str]:
+def format_manual_value_lines(
+    measure: ManualMeasure, viewer: object
+) -> tuple[str, str]:
     """Return the values of a manual measure as one text with the lines of runs on the
     board, and one text with the lines of other runs.
     """
@@ -178,20 +186,20 @@ def manual_value_lines(measure: ManualMeasure, viewer: object) -> tuple[str, str
     return "\n".join(lines[True]), "\n".join(lines[False])
 
 
-def manual_scores_of_run(submission: Submission) -> list[tuple[str, str]]:
+def list_manual_scores_of_run(submission: Submission) -> list[tuple[str, str]]:
     """Return the scores that organisers entered for a run, even if the run does not
     count on the board.
     """
     scores = submission.manual_scores.select_related("measure")
-    return [(score.measure.name, number_text(score.value)) for score in scores]
+    return [(score.measure.name, format_number(score.value)) for score in scores]
 
 
 def _parse_manual_values(phase: Phase, text: str) -> dict[int, float]:
     lines = text.splitlines()
-    if len(text) > MAX_VALUES_CHARACTERS or len(lines) > MAX_VALUE_LINES:
+    if len(text) > MAX_MANUAL_VALUES_CHARACTERS or len(lines) > MAX_MANUAL_VALUE_LINES:
         counts = {
             "lines": localize_separators(f"{len(lines):,}"),
-            "most": localize_separators(f"{MAX_VALUE_LINES:,}"),
+            "most": localize_separators(f"{MAX_MANUAL_VALUE_LINES:,}"),
         }
         raise ValidationError(
             {
@@ -235,20 +243,20 @@ def _parse_manual_values(phase: Phase, text: str) -> dict[int, float]:
 
 @dataclass(frozen=True, kw_only=True)
 class TeamReportedFigures:
-    measures: list[TeamMeasure]
-    rows: list[Row]
+    measures: list[TeamReportedMeasure]
+    rows: list[BoardRow]
     #: ``figures`` maps a submission and the name of a measure to the team's figure.
     figures: Mapping[int, Mapping[str, float]]
 
     @property
-    def costs(self) -> list[TeamMeasure]:
+    def cost_measures(self) -> list[TeamReportedMeasure]:
         return [measure for measure in self.measures if measure.is_cost]
 
-    def value(self, row: Row, measure: TeamMeasure) -> float | None:
+    def value(self, row: BoardRow, measure: TeamReportedMeasure) -> float | None:
         return self.figures[row.submission].get(measure.name)
 
 
-def team_figures_by_run(rows: Sequence[Row]) -> dict[int, dict[str, float]]:
+def load_team_figures_by_run(rows: Sequence[BoardRow]) -> dict[int, dict[str, float]]:
     by_run: dict[int, dict[str, float]] = defaultdict(dict)
     runs = [row.submission for row in expand_rows_to_runs(rows)]
     figures = TeamFigure.objects.filter(submission__in=runs)
@@ -259,8 +267,8 @@ def team_figures_by_run(rows: Sequence[Row]) -> dict[int, dict[str, float]]:
     return dict(by_run)
 
 
-def team_reported_figures(board: Board) -> TeamReportedFigures:
-    figures = team_figures_by_run(board.rows)
+def load_team_reported_figures(board: Board) -> TeamReportedFigures:
+    figures = load_team_figures_by_run(board.rows)
     rows = [row for row in expand_rows_to_runs(board.rows) if row.submission in figures]
     occurring = {name for one in figures.values() for name in one}
     measures = [
@@ -271,16 +279,16 @@ def team_reported_figures(board: Board) -> TeamReportedFigures:
     return TeamReportedFigures(measures=measures, rows=rows, figures=figures)
 
 
-def reported_figure_texts(submission: Submission) -> list[tuple[str, str]]:
+def format_team_reported_figures(submission: Submission) -> list[tuple[str, str]]:
     values = {figure.name: figure.value for figure in submission.team_figures.all()}
     return [
-        (measure.label, f"{number_text(values[measure.name])} {measure.unit}".strip())
+        (measure.label, f"{format_number(values[measure.name])} {measure.unit}".strip())
         for measure in TEAM_MEASURES_BY_NAME.values()
         if measure.name in values
     ]
 
 
-def number_text(value: float | None) -> str:
+def format_number(value: float | None) -> str:
     """Return a number as text, with thousands separators for whole numbers and with six
     significant digits for other numbers.
     """

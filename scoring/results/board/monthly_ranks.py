@@ -7,13 +7,17 @@ from django.utils.timezone import now
 
 from scoring.models import Evaluation, MonthlyRanks, RankedRun
 from scoring.results.board import visibility
-from scoring.results.board.counting import gold_on_board
-from scoring.results.board.standings import compute_board, first_day_of_month, rank
-from scoring.stats.leakage import ranks_a_year
+from scoring.results.board.counting import find_gold_on_board
+from scoring.results.board.standings import (
+    compute_board,
+    first_day_of_month,
+    sort_and_rank_rows,
+)
+from scoring.stats.leakage import compute_rank_publications_per_year
 from tasks.models import Gold, Phase, seasons
 
 
-def rank_publications_per_year(phase: Phase, gold: Gold | None = None) -> int:
+def count_rank_publications_per_year(phase: Phase, gold: Gold | None = None) -> int:
     """Return how many times per year the site publishes ranks, or 0 if the ranks would
     reveal too much of the private part.
 
@@ -24,11 +28,11 @@ def rank_publications_per_year(phase: Phase, gold: Gold | None = None) -> int:
     if (
         gold is None
         or not phase.has_monthly_ranks
-        or phase.counting == Phase.Counting.ALL
+        or phase.counting == Phase.CountedRunsRule.ALL
     ):
         return 0
     private = gold.instances - gold.instances * (phase.public_part or 0) // 100
-    return ranks_a_year(private, phase.judged_runs)
+    return compute_rank_publications_per_year(private, phase.judged_runs)
 
 
 def save_due_monthly_ranks() -> int:
@@ -41,7 +45,7 @@ def save_due_monthly_ranks() -> int:
     ).select_related("task__season")
     for phase in phases:
         # Ranks are due if the phase opened before the current period of the year.
-        if not (times := rank_publications_per_year(phase)):
+        if not (times := count_rank_publications_per_year(phase)):
             continue
         month = first_day_of_month(at)
         month = month.replace(month=month.month - (month.month - 1) % (12 // times))
@@ -53,7 +57,7 @@ def save_due_monthly_ranks() -> int:
         )
         for rules in due:
             with transaction.atomic():
-                given = {"runs": _ranks_on_private_part(phase, rules)}
+                given = {"runs": _compute_ranks_on_private_part(phase, rules)}
                 MonthlyRanks.objects.get_or_create(
                     phase=phase, rules=rules, month=month, defaults=given
                 )
@@ -62,12 +66,12 @@ def save_due_monthly_ranks() -> int:
     return count
 
 
-def _ranks_on_private_part(phase: Phase, rules: str) -> list[RankedRun]:
+def _compute_ranks_on_private_part(phase: Phase, rules: str) -> list[RankedRun]:
     board = compute_board(
         phase,
         None,
         rules,
-        gold=gold_on_board(phase),
+        gold=find_gold_on_board(phase),
         audience=visibility.Audience.ORGANISER,
     )
     if board.ranking is None:
@@ -78,7 +82,7 @@ def _ranks_on_private_part(phase: Phase, rules: str) -> list[RankedRun]:
         value = untold[row.evaluation].get(board.ranking.metric, {}).get("value")
         row.is_comparable = value is not None
         row.value = None if value is None else board.ranking.sign * value
-    rank(board.rows)
+    sort_and_rank_rows(board.rows)
     return [
         RankedRun(run=row.submission, team=row.team_slug, rank=row.rank)
         for row in board.rows

@@ -8,32 +8,40 @@ from django.contrib.auth.models import AnonymousUser
 from django.utils.translation import gettext as _
 
 from scoring.results.board import standings, visibility
-from tasks.gold.secrecy import inputs_are_free, may_disclose_gold, with_embargoes
+from tasks.gold.secrecy import (
+    are_inputs_free_of_embargo,
+    can_disclose_gold,
+    load_phases_with_embargoes,
+)
 from tasks.models import Gold, Phase, Submission, Task
-from tasks.seasons.access import may_have_inputs, may_organise
+from tasks.seasons.access import can_download_inputs, can_organise_season
 
 
-def may_have_gold(phase: Phase, viewer: object, version: Gold | None = None) -> bool:
+def may_download_gold(
+    phase: Phase, viewer: object, version: Gold | None = None
+) -> bool:
     """Return True if the phase releases the gold to the viewer, and no other phase that
     shares parts of the gold has an embargo.
     """
     if (
-        visibility.visibility_of(phase, visibility.audience_of(phase, viewer))
-        != visibility.Visibility.SCORES
+        visibility.determine_board_visibility(
+            phase, visibility.determine_audience(phase, viewer)
+        )
+        != visibility.BoardVisibility.SCORES
     ):
         return False
-    return may_disclose_gold(
+    return can_disclose_gold(
         phase, version.pk if version else None
-    ) and may_have_inputs(viewer, phase)
+    ) and can_download_inputs(viewer, phase)
 
 
-def gold_commitments_of(phase: Phase, gold: Gold | None) -> dict[str, Any] | None:
+def build_gold_commitments(phase: Phase, gold: Gold | None) -> dict[str, Any] | None:
     """Return the public commitments to the gold and to the random sample of its public
     part. The nonces of the commitments are None until the gold is public.
     """
     if gold is None:
         return None
-    is_open = may_have_gold(phase, AnonymousUser(), gold)
+    is_open = may_download_gold(phase, AnonymousUser(), gold)
     return {
         "gold": gold.salted_digest,
         "gold_nonce": gold.nonce if is_open else None,
@@ -42,12 +50,12 @@ def gold_commitments_of(phase: Phase, gold: Gold | None) -> dict[str, Any] | Non
     }
 
 
-def run_released_with_gold(
+def find_run_released_with_gold(
     phase: Phase, viewer: object, submission: int
 ) -> Submission | None:
     if (
-        not may_have_gold(phase, viewer)
-        or standings.board_and_row_of_run(phase, viewer, submission) is None
+        not may_download_gold(phase, viewer)
+        or standings.find_board_and_row_of_run(phase, viewer, submission) is None
     ):
         return None
     run = Submission.objects.get(pk=submission)
@@ -61,7 +69,7 @@ def may_read_instances(
     """Return True if the viewer may read the gold and the answers of all systems on the
     board.
     """
-    return audience == visibility.Audience.ORGANISER or may_have_gold(phase, viewer)
+    return audience == visibility.Audience.ORGANISER or may_download_gold(phase, viewer)
 
 
 INSTANCE_COUNT_NAMES = (
@@ -72,22 +80,24 @@ INSTANCE_COUNT_NAMES = (
 )
 
 
-def visible_split_descriptions(task: Task, viewer: object) -> list[dict[str, Any]]:
+def describe_visible_splits(task: Task, viewer: object) -> list[dict[str, Any]]:
     """Return descriptions of a task's splits with their gold. Organisers get all
     splits, whereas other viewers get only released inputs and released gold.
     """
-    is_organiser = may_organise(viewer, task.season)
+    is_organiser = can_organise_season(viewer, task.season)
     phases: dict[str, list[Phase]] = {}
-    for phase in with_embargoes(task.phases.select_related("task__season")):
+    for phase in load_phases_with_embargoes(task.phases.select_related("task__season")):
         phases.setdefault(phase.split, []).append(phase)
     splits = []
     for split, group in phases.items():
         gold = Gold.objects.current(group[0])
         if gold is None or not (
-            is_organiser or any(inputs_are_free(phase) for phase in group)
+            is_organiser or any(are_inputs_free_of_embargo(phase) for phase in group)
         ):
             continue
-        has_gold = is_organiser or any(may_have_gold(phase, viewer) for phase in group)
+        has_gold = is_organiser or any(
+            may_download_gold(phase, viewer) for phase in group
+        )
         lines = []
         for row in gold.statistics:
             inputs, own = row["inputs"], row["gold"] if has_gold else {}

@@ -15,20 +15,20 @@ import numpy as np
 from scoring.models import EstimateSheet
 from scoring.results.board.estimates import PublishedEstimates
 from scoring.results.board.judges import (
-    ONE_LABEL,
-    cache_per_board_version,
+    NO_AGREEMENT_ONE_LABEL,
+    get_or_cache_per_board_version,
     has_withheld_scores,
 )
-from scoring.results.board.standings import Row
-from scoring.stats.confusion import Confusion, joined
-from scoring.stats.jackknife import NoInterval
-from scoring.stats.resampling import Bounds
+from scoring.results.board.standings import BoardRow
+from scoring.stats.confusion import ConfusionMatrices, sum_confusion_matrices
+from scoring.stats.jackknife import NoIntervalReason
+from scoring.stats.resampling import IntervalBounds
 
 
 @dataclass(frozen=True, kw_only=True)
-class SystemConfusion:
-    row: Row
-    confusion: Confusion
+class ConfusionOfSystem:
+    row: BoardRow
+    confusion: ConfusionMatrices
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,18 +40,18 @@ class PeopleJudgeComparison:
     """
 
     sheet: EstimateSheet
-    systems: list[SystemConfusion]
+    systems: list[ConfusionOfSystem]
 
     @cached_property
-    def confusion(self) -> Confusion:
-        return joined([system.confusion for system in self.systems])
+    def confusion(self) -> ConfusionMatrices:
+        return sum_confusion_matrices([system.confusion for system in self.systems])
 
     @property
     def kappa(self) -> float | None:
         return None if math.isnan(self.confusion.kappa) else self.confusion.kappa
 
     @cached_property
-    def interval(self) -> Bounds | NoInterval | None:
+    def interval(self) -> IntervalBounds | NoIntervalReason | None:
         """Return the interval of the kappa coefficient or the reason for a missing
         interval, or None if kappa is undefined.
         """
@@ -60,7 +60,7 @@ class PeopleJudgeComparison:
         runs = [system.row.submission for system in self.systems]
         facts = ("kappa-interval", self.sheet.pk, runs)
         confusion = self.confusion
-        return cache_per_board_version(
+        return get_or_cache_per_board_version(
             self.sheet.phase, facts, lambda: confusion.kappa_interval
         )
 
@@ -75,9 +75,9 @@ class PeopleJudgeComparison:
             "kappa": self.kappa,
             "low": low,
             "high": high,
-            "why_no_kappa": ONE_LABEL if self.kappa is None else None,
+            "why_no_kappa": NO_AGREEMENT_ONE_LABEL if self.kappa is None else None,
             "why_no_interval": str(interval)
-            if isinstance(interval, NoInterval)
+            if isinstance(interval, NoIntervalReason)
             else None,
             "confusion": [
                 {
@@ -88,19 +88,19 @@ class PeopleJudgeComparison:
                 for row, people in enumerate(confusion.labels)
                 for column, judge in enumerate(confusion.labels)
             ],
-            "by_label": _rates_by_label(confusion),
+            "by_label": _compute_rates_by_label(confusion),
             "systems": [
                 {
                     "run": system.row.submission,
                     "judgements": system.confusion.judgements,
-                    "by_label": _rates_by_label(system.confusion),
+                    "by_label": _compute_rates_by_label(system.confusion),
                 }
                 for system in self.systems
             ],
         }
 
 
-def _rates_by_label(confusion: Confusion) -> list[dict[str, Any]]:
+def _compute_rates_by_label(confusion: ConfusionMatrices) -> list[dict[str, Any]]:
     return [
         {
             "label": label,
@@ -128,8 +128,8 @@ def compare_people_and_judge(found: PublishedEstimates) -> PeopleJudgeComparison
         for line in measure.lines
     }
     systems = [
-        SystemConfusion(
-            row=row, confusion=_confusion_by_topic(stored["labels"], by_run[run])
+        ConfusionOfSystem(
+            row=row, confusion=_count_confusion_by_topic(stored["labels"], by_run[run])
         )
         for run, row in rows.items()
         if by_run.get(run)
@@ -140,8 +140,8 @@ def compare_people_and_judge(found: PublishedEstimates) -> PeopleJudgeComparison
     return PeopleJudgeComparison(sheet=found.sheet, systems=systems)
 
 
-def _confusion_by_topic(
+def _count_confusion_by_topic(
     labels: list[str], topics: list[Mapping[str, Any]]
-) -> Confusion:
+) -> ConfusionMatrices:
     by_topic = {one["topic"]: np.array(one["counts"], int) for one in topics}
-    return Confusion(labels=labels, by_topic=by_topic)
+    return ConfusionMatrices(labels=labels, by_topic=by_topic)

@@ -11,10 +11,14 @@ from django import forms
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import format_thousands
-from scoring.figures import Axis, Measured, Point, PointSeries, Scatter
+from scoring.figures import Axis, FigureValue, PointSeries, ScatterPlot, ScatterPoint
 from scoring.results.board import formatting, visibility
-from scoring.results.board.comparisons import GoldPower, gold_power, unit_count_text
-from scoring.stats.significance import CHANCE, power, units_needed
+from scoring.results.board.comparisons import (
+    StatisticalPowerOnGold,
+    estimate_power_on_gold,
+    format_unit_count,
+)
+from scoring.stats.significance import DETECTION_POWER, compute_needed_units, power
 from tasks.models import Gold, Phase, Season
 
 TEST_SET_SIZES = (
@@ -36,9 +40,9 @@ TEST_SET_SIZES = (
     2000,
     5000,
 )
-MAX_EFFECTS, MAX_SYSTEMS, MAX_BOARDS = 4, 200, 50
-#: The default differences are the shares in DEFAULT_EFFECT_SHARES of the metric's range.
-DEFAULT_EFFECT_SHARES = (0.01, 0.02, 0.05)
+MAX_PLANNED_DIFFERENCES, MAX_PLANNED_SYSTEMS, MAX_SELECTABLE_BOARDS = 4, 200, 50
+#: The default differences are the shares in DEFAULT_DIFFERENCE_SHARES of the metric's range.
+DEFAULT_DIFFERENCE_SHARES = (0.01, 0.02, 0.05)
 
 
 class TestSetPlanForm(forms.Form):
@@ -60,7 +64,7 @@ class TestSetPlanForm(forms.Form):
         label=gettext_lazy("Systems that are compared"),
         required=False,
         min_value=2,
-        max_value=MAX_SYSTEMS,
+        max_value=MAX_PLANNED_SYSTEMS,
         help_text=gettext_lazy(
             "The p-values of a row are corrected for all others, as on a board."
         ),
@@ -85,8 +89,8 @@ class TestSetPlanForm(forms.Form):
         )
         self.boards = {
             f"board-{one.pk}": one
-            for one in boards[:MAX_BOARDS]
-            if visibility.is_public(one)
+            for one in boards[:MAX_SELECTABLE_BOARDS]
+            if visibility.is_current_board_public(one)
         }
         self.golds = {f"gold-{one.pk}": one for one in newest.values()}
         named = {
@@ -103,7 +107,7 @@ class TestSetPlanForm(forms.Form):
             raise forms.ValidationError(
                 _("These are no numbers with spaces between.")
             ) from found
-        if len(effects) > MAX_EFFECTS or not all(
+        if len(effects) > MAX_PLANNED_DIFFERENCES or not all(
             0 < effect < math.inf for effect in effects
         ):
             raise forms.ValidationError(
@@ -111,34 +115,37 @@ class TestSetPlanForm(forms.Form):
             )
         return sorted(set(effects))
 
-    def plan(self) -> "TestSetPlan | None":
+    def build_test_set_plan(self) -> "TestSetPlan | None":
         """Return the plan for the size of a test set, or None if fewer than two runs
         are available for an estimate.
         """
         given = self.cleaned_data
         phase = self.boards.get(given["source"])
         gold = Gold.objects.current(phase) if phase else self.golds[given["source"]]
-        known = gold_power(gold, phase) if gold else None
+        known = estimate_power_on_gold(gold, phase) if gold else None
         if known is None:
             return None
         effects = given["effects"] or [
-            share * (known.scale or known.largest) for share in DEFAULT_EFFECT_SHARES
+            share * (known.scale or known.largest)
+            for share in DEFAULT_DIFFERENCE_SHARES
         ]
         return TestSetPlan(known=known, effects=effects, systems=given["systems"] or 2)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TestSetPlan:
-    known: GoldPower
+    known: StatisticalPowerOnGold
     effects: list[float]
     systems: int
 
     @cached_property
     def heads(self) -> list[str]:
-        return [formatting.shown(effect, self.known.scale) for effect in self.effects]
+        return [
+            formatting.format_score(effect, self.known.scale) for effect in self.effects
+        ]
 
     @cached_property
-    def chances(self) -> list[tuple[int, list[float]]]:
+    def power_by_test_set_size(self) -> list[tuple[int, list[float]]]:
         """Return the power to detect each difference between two runs, for each size of
         the test set.
         """
@@ -159,10 +166,10 @@ class TestSetPlan:
     def rows(self) -> list[tuple[str, list[str]]]:
         return [
             (
-                unit_count_text(size, self.known.unit),
+                format_unit_count(size, self.known.unit),
                 [f"{100 * chance:.0f}\u00a0%" for chance in own],
             )
-            for size, own in self.chances
+            for size, own in self.power_by_test_set_size
         ]
 
     @property
@@ -170,28 +177,32 @@ class TestSetPlan:
         """Return the number of units that detect each difference with the usual power."""
         known, others = self.known, self.systems - 1
         found = (
-            units_needed(own, known.error, known.units, comparisons=others)
+            compute_needed_units(own, known.error, known.units, comparisons=others)
             for own in self.effects
         )
         return [format_thousands(units) if units else "–" for units in found]
 
     @property
-    def figure(self) -> Scatter:
-        def point(size: int, chance: float, name: str = "") -> Point:
-            return Point(
-                name=name, x=Measured(value=size), y=Measured(value=100 * chance)
+    def figure(self) -> ScatterPlot:
+        def point(size: int, chance: float, name: str = "") -> ScatterPoint:
+            return ScatterPoint(
+                name=name, x=FigureValue(value=size), y=FigureValue(value=100 * chance)
             )
 
-        def series(place: int) -> list[Point]:
+        def series(place: int) -> list[ScatterPoint]:
             return [
-                point(size, own[place], unit_count_text(size, self.known.unit))
-                for size, own in self.chances
+                point(size, own[place], format_unit_count(size, self.known.unit))
+                for size, own in self.power_by_test_set_size
             ]
 
         usual = [
-            point(size, CHANCE) for size, _own in (self.chances[0], self.chances[-1])
+            point(size, DETECTION_POWER)
+            for size, _own in (
+                self.power_by_test_set_size[0],
+                self.power_by_test_set_size[-1],
+            )
         ]
-        return Scatter(
+        return ScatterPlot(
             title=_("Chance that a difference is found, by the size of the test set"),
             series=[
                 *(
@@ -199,7 +210,7 @@ class TestSetPlan:
                     for place, head in enumerate(self.heads)
                 ),
                 PointSeries(
-                    name=f"{CHANCE:.0%}",
+                    name=f"{DETECTION_POWER:.0%}",
                     points=usual,
                     has_points=False,
                     is_reference=True,

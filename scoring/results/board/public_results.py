@@ -17,46 +17,46 @@ from django.utils.timezone import now
 from django.utils.translation import get_language, gettext as _
 from numpy.typing import NDArray
 
-from citeboard.core.release import release
+from citeboard.core.release import compute_release_digest
 from citeboard.teams import access, models
 from scoring.models import Evaluation
-from scoring.results.board.cache import CACHE_SECONDS, digest_of
-from scoring.results.board.comparisons import significantly_better_matrix
+from scoring.results.board.cache import PAGE_CACHE_SECONDS, hash_cache_key_values
+from scoring.results.board.comparisons import build_significantly_better_matrix
 from scoring.results.board.formatting import (
-    declared_labels_by_language,
-    interval,
-    metric_label,
-    rank_range_text,
-    shown,
+    display_name_of_metric,
+    format_interval,
+    format_rank_range,
+    format_score,
+    list_declared_names_by_language,
 )
 from scoring.results.board.standings import (
     WITH_ORGANISER_LABEL,
     Board,
-    Cell,
-    Column,
-    Row,
-    cached_board,
+    BoardRow,
+    BoardScoreColumn,
+    ScoreCell,
+    load_cached_board,
 )
-from scoring.results.board.stored_ranks import seed_mean_rows_of
+from scoring.results.board.stored_ranks import build_seed_mean_rows
 from scoring.results.board.verdict import BoardVerdict
 from scoring.results.board.visibility import (
     Audience,
-    Visibility,
+    BoardVisibility,
+    determine_board_visibility,
     shows_teams,
-    visibility_of,
 )
-from tasks.gold.secrecy import with_embargoes
+from tasks.gold.secrecy import load_phases_with_embargoes
 from tasks.models import Phase, Season, Submission
-from tasks.seasons.access import listed_entries
+from tasks.seasons.access import list_visible_entries
 
-MAX_SYSTEM_SLUG, SYSTEM_DIGEST_DIGITS = 40, 8
-#: The summary of a board has SUMMARY_ROWS rows.
-SUMMARY_ROWS = 4
-Kept = TypeVar("Kept")
+MAX_SYSTEM_SLUG_CHARACTERS, SYSTEM_DIGEST_DIGITS = 40, 8
+#: The summary of a board has MAX_SUMMARY_ROWS rows.
+MAX_SUMMARY_ROWS = 4
+CachedResult = TypeVar("CachedResult")
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublicPlacing:
+class PublicRankOfRun:
     """The position of a run on a board, with the score if the board shows scores.
 
     ``place`` is a text such as `rank 2–4 of 18`, and ``ranks`` is a text such as `2–4`.
@@ -79,8 +79,8 @@ class PublicPlacing:
     rank_high: int | None
     ranked: int
     tied: int | None
-    column: Column | None
-    cell: Cell | None
+    column: BoardScoreColumn | None
+    cell: ScoreCell | None
     #: ``task_labels`` has the metric's displayed names by language ("" for default).
     task_labels: Mapping[str, str]
     #: ``seed_words`` states that a score is a mean over seeds or the best of several.
@@ -93,14 +93,14 @@ class PublicPlacing:
         language = (get_language() or "").partition("-")[0]
         labels = self.task_labels
         own = labels.get(language) or labels.get("")
-        return own or metric_label(self.column.metric)
+        return own or display_name_of_metric(self.column.metric)
 
     @property
     def number(self) -> str:
         if self.column is None or self.cell is None:
             return ""
         cell = self.cell
-        return shown(
+        return format_score(
             cell.value,
             self.column.scale,
             is_infinite=cell.is_infinite,
@@ -111,14 +111,14 @@ class PublicPlacing:
     def interval(self) -> str:
         cell = self.cell
         return (
-            interval(cell.low, cell.high, self.column.scale)
+            format_interval(cell.low, cell.high, self.column.scale)
             if cell and self.column
             else ""
         )
 
     @property
     def system_slug(self) -> str:
-        return system_slug(self.system)
+        return build_system_slug(self.system)
 
     @property
     def is_contrastive(self) -> bool:
@@ -126,9 +126,9 @@ class PublicPlacing:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublicResult:
+class PublicResultInPhase:
     phase: Phase
-    placing: PublicPlacing
+    placing: PublicRankOfRun
 
     @property
     def season(self) -> Season:
@@ -139,16 +139,16 @@ class PublicResult:
 class PublicTeam:
     team: models.Team
     seasons: list[Season]
-    results: list[PublicResult]
+    results: list[PublicResultInPhase]
 
 
-def system_slug(name: str) -> str:
+def build_system_slug(name: str) -> str:
     digest = hashlib.sha256(name.casefold().encode()).hexdigest()[:SYSTEM_DIGEST_DIGITS]
-    readable = slugify(name)[:MAX_SYSTEM_SLUG].strip("-_")
+    readable = slugify(name)[:MAX_SYSTEM_SLUG_CHARACTERS].strip("-_")
     return f"{readable}-{digest}" if readable else digest
 
 
-def public_results_of_team(viewer: object, slug: str) -> PublicTeam:
+def load_public_results_of_team(viewer: object, slug: str) -> PublicTeam:
     """Return the public results of a team. Raises Http404 if the team has no public
     results, unless the viewer is a member of the team.
     """
@@ -161,26 +161,30 @@ def public_results_of_team(viewer: object, slug: str) -> PublicTeam:
         listed = [
             own
             for own in entered
-            if listed_entries(None, own).approved().filter(team=team).exists()
+            if list_visible_entries(None, own).approved().filter(team=team).exists()
         ]
         results = [
-            PublicResult(phase=phase, placing=placing)
-            for phase in with_embargoes(
+            PublicResultInPhase(phase=phase, placing=placing)
+            for phase in load_phases_with_embargoes(
                 phases.select_related("task__season").order_by("-opens", "-pk")
             )
-            for placing in _public_placings_by_team(phase).get(team.slug, ())
+            for placing in _load_public_ranks_by_team(phase).get(team.slug, ())
         ]
-        if listed or results or access.teams_of(viewer).filter(pk=team.pk).exists():
+        if (
+            listed
+            or results
+            or access.find_teams_of_user(viewer).filter(pk=team.pk).exists()
+        ):
             return PublicTeam(team=team, seasons=listed, results=results)
     raise Http404(
         _("No public board and no season's list names a team at this address.")
     )
 
 
-def public_results_of_system(
+def load_public_results_of_system(
     slug: str, system: str
-) -> tuple[PublicTeam, list[PublicResult], Submission]:
-    team = public_results_of_team(None, slug)
+) -> tuple[PublicTeam, list[PublicResultInPhase], Submission]:
+    team = load_public_results_of_team(None, slug)
     results = [
         result for result in team.results if result.placing.system_slug == system
     ]
@@ -197,29 +201,31 @@ def shows_named_public_teams(phase: Phase) -> bool:
     return phase.task.season.is_public and shows_teams_publicly(phase)
 
 
-def _public_placings_by_team(phase: Phase) -> Mapping[str, Sequence[PublicPlacing]]:
+def _load_public_ranks_by_team(phase: Phase) -> Mapping[str, Sequence[PublicRankOfRun]]:
     if not shows_named_public_teams(phase):
         return {}
 
-    def compute_placings() -> dict[str, list[PublicPlacing]]:
-        board = cached_board(phase, None, audience=Audience.PUBLIC)
-        by_team: dict[str, list[PublicPlacing]] = {}
-        for placing in _placings_of_rows(
+    def compute_public_ranks() -> dict[str, list[PublicRankOfRun]]:
+        board = load_cached_board(phase, None, audience=Audience.PUBLIC)
+        by_team: dict[str, list[PublicRankOfRun]] = {}
+        for placing in _build_public_ranks_of_rows(
             board, [row for row in board.rows if row.team_slug]
         ):
             by_team.setdefault(placing.team_slug or "", []).append(placing)
         return by_team
 
-    return _cache_public_result(phase, "placings", compute_placings, get_language())
+    return _get_or_cache_public_result(
+        phase, "placings", compute_public_ranks, get_language()
+    )
 
 
-def _cache_public_result(
-    phase: Phase, what: str, make: Callable[[], Kept], *facts: object
-) -> Kept:
-    visibility = visibility_of(phase, Audience.PUBLIC)
+def _get_or_cache_public_result(
+    phase: Phase, what: str, make: Callable[[], CachedResult], *facts: object
+) -> CachedResult:
+    visibility = determine_board_visibility(phase, Audience.PUBLIC)
     parts = [
         what,
-        release(),
+        compute_release_digest(),
         phase.pk,
         phase.version,
         visibility,
@@ -227,98 +233,107 @@ def _cache_public_result(
         *facts,
     ]
     key = ":".join(map(str, parts))
-    result: Kept | None = caches["results"].get(key)
+    result: CachedResult | None = caches["results"].get(key)
     if result is None:
         result = make()
-        caches["results"].set(key, result, CACHE_SECONDS)
+        caches["results"].set(key, result, PAGE_CACHE_SECONDS)
     return result
 
 
-def public_first_places(phase: Phase) -> tuple[PublicPlacing, ...]:
-    return _cached_placings(phase, "first-places", first_placings)
+def load_public_first_ranks(phase: Phase) -> tuple[PublicRankOfRun, ...]:
+    return _get_or_cache_public_ranks(phase, "first-places", build_first_ranks)
 
 
-def public_verdict(phase: Phase) -> BoardVerdict | None:
+def load_public_verdict(phase: Phase) -> BoardVerdict | None:
     """Return the verdict on the leader of a phase's public board."""
 
-    def verdicts() -> tuple[BoardVerdict | None]:
-        return (cached_board(phase, None, audience=Audience.PUBLIC).verdict,)
+    def compute_verdict() -> tuple[BoardVerdict | None]:
+        return (load_cached_board(phase, None, audience=Audience.PUBLIC).verdict,)
 
-    facts = digest_of(phase.board_cache_key_values(now()))
-    return _cache_public_result(
-        phase, "verdict", verdicts, _team_name_display(phase), get_language(), facts
+    facts = hash_cache_key_values(phase.board_cache_key_values(now()))
+    return _get_or_cache_public_result(
+        phase,
+        "verdict",
+        compute_verdict,
+        _determine_team_name_display(phase),
+        get_language(),
+        facts,
     )[0]
 
 
-def top_public_placings(phase: Phase) -> tuple[PublicPlacing, ...]:
-    """Return the first SUMMARY_ROWS rows of the public board without human annotators, and the
+def load_top_public_ranks(phase: Phase) -> tuple[PublicRankOfRun, ...]:
+    """Return the first MAX_SUMMARY_ROWS rows of the public board without human annotators, and the
     best baseline if it ranks below these rows.
     """
 
-    def top_placings(board: Board) -> tuple[PublicPlacing, ...]:
+    def build_top_ranks(board: Board) -> tuple[PublicRankOfRun, ...]:
         rows = board.systems
-        baseline = next((row for row in rows[SUMMARY_ROWS:] if row.is_baseline), None)
-        return _placings_of_rows(
+        baseline = next(
+            (row for row in rows[MAX_SUMMARY_ROWS:] if row.is_baseline), None
+        )
+        return _build_public_ranks_of_rows(
             board,
             [
-                *rows[: SUMMARY_ROWS - 1 if baseline else SUMMARY_ROWS],
+                *rows[: MAX_SUMMARY_ROWS - 1 if baseline else MAX_SUMMARY_ROWS],
                 *([baseline] if baseline else []),
             ],
         )
 
-    return _cached_placings(phase, "top", top_placings)
+    return _get_or_cache_public_ranks(phase, "top", build_top_ranks)
 
 
-def public_placings_of_runs(
+def build_public_ranks_of_runs(
     phase: Phase, runs: Sequence[int]
-) -> tuple[PublicPlacing, ...]:
+) -> tuple[PublicRankOfRun, ...]:
     """Return the positions of these runs on the public board of the phase."""
-    board = cached_board(phase, None, audience=Audience.PUBLIC)
+    board = load_cached_board(phase, None, audience=Audience.PUBLIC)
     named = [
         row
         for row in board.systems
         if any(run.submission in runs for run in row.runs or [row])
     ]
-    return _placings_of_rows(board, named)
+    return _build_public_ranks_of_rows(board, named)
 
 
-def _cached_placings(
-    phase: Phase, what: str, of: Callable[[Board], tuple[PublicPlacing, ...]]
-) -> tuple[PublicPlacing, ...]:
-    return _cache_public_result(
+def _get_or_cache_public_ranks(
+    phase: Phase, what: str, of: Callable[[Board], tuple[PublicRankOfRun, ...]]
+) -> tuple[PublicRankOfRun, ...]:
+    return _get_or_cache_public_result(
         phase,
         what,
-        lambda: of(cached_board(phase, None, audience=Audience.PUBLIC)),
-        _team_name_display(phase),
+        lambda: of(load_cached_board(phase, None, audience=Audience.PUBLIC)),
+        _determine_team_name_display(phase),
         get_language(),
     )
 
 
-def _team_name_display(phase: Phase) -> str:
+def _determine_team_name_display(phase: Phase) -> str:
     if shows_teams(phase, Audience.PUBLIC):
         return "names"
     return "numbers" if phase.shows_teams else "nothing"
 
 
-def shows_only_baselines(phase: Phase) -> bool:
-    def baselines_alone() -> bool:
-        rows = cached_board(phase, None, audience=Audience.PUBLIC).rows
+def shows_only_baselines_publicly(phase: Phase) -> bool:
+    def has_only_baseline_rows() -> bool:
+        rows = load_cached_board(phase, None, audience=Audience.PUBLIC).rows
         return bool(rows) and all(row.is_baseline for row in rows)
 
-    return _cache_public_result(phase, "baselines-alone", baselines_alone)
+    return _get_or_cache_public_result(phase, "baselines-alone", has_only_baseline_rows)
 
 
-def first_placings(board: Board) -> tuple[PublicPlacing, ...]:
-    return _placings_of_rows(board, board.best)
+def build_first_ranks(board: Board) -> tuple[PublicRankOfRun, ...]:
+    return _build_public_ranks_of_rows(board, board.best)
 
 
-def _placings_of_rows(board: Board, rows: Sequence[Row]) -> tuple[PublicPlacing, ...]:
+def _build_public_ranks_of_rows(
+    board: Board, rows: Sequence[BoardRow]
+) -> tuple[PublicRankOfRun, ...]:
     ranking, ranked = board.ranking, sum(row.rank is not None for row in board.rows)
-    tied = max(0, len(board.may_be_first) - 1) if board.is_compared else None
+    tied = max(0, len(board.rows_that_may_be_first) - 1) if board.is_compared else None
     kind = board.phase.task.task_type
-    labels = declared_labels_by_language(ranking.metric, kind) if ranking else {}
+    labels = list_declared_names_by_language(ranking.metric, kind) if ranking else {}
     return tuple(
-        PublicPlacing(
+        PublicRankOfRun(
             submission=row.submission,
             system=row.system,
             kind=row.kind,
@@ -327,7 +342,7 @@ def _placings_of_rows(board: Board, rows: Sequence[Row]) -> tuple[PublicPlacing,
             team_slug=row.team_slug,
             is_baseline=row.is_baseline,
             place=board.place_of(row),
-            ranks=board.rank_of(row),
+            ranks=board.format_rank_of_row(row),
             rank=row.rank,
             rank_low=row.rank_low,
             rank_high=row.rank_high,
@@ -343,7 +358,7 @@ def _placings_of_rows(board: Board, rows: Sequence[Row]) -> tuple[PublicPlacing,
 
 
 @dataclass(frozen=True, kw_only=True)
-class TeamRank:
+class RankOfTeamOnBoard:
     """The rank of a team on a board. The tests of the board do not exclude the ranks
     from ``low`` to ``high``. ``points`` is the number of teams with a worse rank, plus
     one half for each tied team.
@@ -362,7 +377,7 @@ class OverallBoard:
     """
 
     phase: Phase
-    places: Mapping[str, TeamRank]
+    places: Mapping[str, RankOfTeamOnBoard]
     above: Mapping[str, frozenset[str]]
 
     @property
@@ -386,7 +401,7 @@ class OverallRow:
     team: str
     slug: str
     has_organiser: bool = False
-    places: dict[int, TeamRank] = field(default_factory=dict)
+    places: dict[int, RankOfTeamOnBoard] = field(default_factory=dict)
     mean_rank: float = 0.0
     borda: float = 0.0
     borda_low: int = 0
@@ -407,7 +422,7 @@ class OverallRow:
 
     @property
     def ranks(self) -> str:
-        return rank_range_text(self.rank_low, self.rank_high)
+        return format_rank_range(self.rank_low, self.rank_high)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -418,10 +433,13 @@ class OverallRanking:
 
 
 #: For a missing team, the overall ranking skips the board or counts a last place.
-ABSENCE_RULES = ABSENCES_LEFT_OUT, ABSENCES_COUNT_LAST = "left-out", "last"
+OVERALL_RANKING_ABSENCE_RULES = ABSENCES_LEFT_OUT, ABSENCES_COUNT_LAST = (
+    "left-out",
+    "last",
+)
 
 
-def overall_ranking_of_season(
+def load_overall_ranking_of_season(
     season: Season, *, counts_absences: bool = False
 ) -> OverallRanking:
     """Return the overall ranking of the teams of a season.
@@ -433,18 +451,18 @@ def overall_ranking_of_season(
     teams: dict[str, OverallRow] = {}
     boards = []
     for task in season.tasks.all():
-        for phase in with_embargoes(
+        for phase in load_phases_with_embargoes(
             task.phases.select_related("task__season").order_by("-opens", "-pk")
         ):
             if shows_teams_publicly(phase):
-                board = cached_board(phase, None, audience=Audience.PUBLIC)
+                board = load_cached_board(phase, None, audience=Audience.PUBLIC)
                 # If a team has several rows on a board, its best row counts.
-                best: dict[str, Row] = {}
+                best: dict[str, BoardRow] = {}
                 for row in board.rows:
                     if row.rank is not None and row.team_slug and row.team:
                         best.setdefault(row.team_slug, row)
                 if len(best) > 1:
-                    boards.append(_team_ranks_on_board(board, best))
+                    boards.append(_compute_team_ranks_on_board(board, best))
                     for slug, row in best.items():
                         own = OverallRow(
                             team=row.team or "",
@@ -470,14 +488,14 @@ def compute_overall_ranking(
                 own.borda += place.points
                 own.borda_low += contributing.teams - place.high
                 own.borda_high += contributing.teams - place.low
-        own.share, own.share_low, own.share_high = _share_with_bounds(
+        own.share, own.share_low, own.share_high = _compute_mean_share_with_bounds(
             own.slug, boards, counts_absences
         )
-    by_share = _ranks_by_share(rows, boards, counts_absences)
+    by_share = _compute_ranks_by_share(rows, boards, counts_absences)
     left_out = {}
     for one in boards:
         others = [other for other in boards if other is not one]
-        left_out[one.phase.pk] = _ranks_by_share(rows, others, counts_absences)
+        left_out[one.phase.pk] = _compute_ranks_by_share(rows, others, counts_absences)
     for own in rows:
         own.rank = by_share[own.slug]
         own.without = {
@@ -486,7 +504,8 @@ def compute_overall_ranking(
             if own.slug in found
         }
     is_above = (
-        _smallest_share_differences(rows, boards, counts_absences) > SHARE_TOLERANCE
+        _compute_smallest_share_differences(rows, boards, counts_absences)
+        > EQUAL_SHARE_TOLERANCE
     )
     for number, own in enumerate(rows):
         own.rank_low = 1 + int(is_above[:, number].sum())
@@ -496,16 +515,16 @@ def compute_overall_ranking(
 
 
 def shows_teams_publicly(phase: Phase) -> bool:
-    return visibility_of(phase, Audience.PUBLIC) != Visibility.NOTHING and shows_teams(
+    return determine_board_visibility(
         phase, Audience.PUBLIC
-    )
+    ) != BoardVisibility.NOTHING and shows_teams(phase, Audience.PUBLIC)
 
 
-#: Two shares that differ by less than SHARE_TOLERANCE are equal.
-SHARE_TOLERANCE = 1e-9
+#: Two shares that differ by less than EQUAL_SHARE_TOLERANCE are equal.
+EQUAL_SHARE_TOLERANCE = 1e-9
 
 
-def _board_weight(
+def _compute_board_weight(
     slug: str, boards: Sequence[OverallBoard], counts_absences: bool
 ) -> float:
     count = (
@@ -516,14 +535,14 @@ def _board_weight(
     return 1 / count if count else 0.0
 
 
-def _share_with_bounds(
+def _compute_mean_share_with_bounds(
     slug: str, boards: Sequence[OverallBoard], counts_absences: bool
 ) -> tuple[float, float, float]:
     """Return the mean share of other teams with a worse rank than the team, and the
     minimum and maximum that the tests allow.
     """
     weight, share, low, high = (
-        _board_weight(slug, boards, counts_absences),
+        _compute_board_weight(slug, boards, counts_absences),
         0.0,
         0.0,
         0.0,
@@ -536,14 +555,16 @@ def _share_with_bounds(
     return share, low, high
 
 
-def _ranks_by_share(
+def _compute_ranks_by_share(
     rows: Sequence[OverallRow], boards: Sequence[OverallBoard], counts_absences: bool
 ) -> dict[str, int]:
     """Return the rank of each team that is on at least one board, with the same rank
     for equal shares.
     """
     shares = {
-        row.slug: round(_share_with_bounds(row.slug, boards, counts_absences)[0], 9)
+        row.slug: round(
+            _compute_mean_share_with_bounds(row.slug, boards, counts_absences)[0], 9
+        )
         for row in rows
         if any(row.slug in board.places for board in boards)
     }
@@ -553,7 +574,7 @@ def _ranks_by_share(
     }
 
 
-def _smallest_share_differences(
+def _compute_smallest_share_differences(
     rows: Sequence[OverallRow], boards: Sequence[OverallBoard], counts_absences: bool
 ) -> NDArray[np.float64]:
     """Return a matrix in which ``[i, j]`` is the smallest possible difference between
@@ -564,7 +585,7 @@ def _smallest_share_differences(
     """
     numbers = {row.slug: number for number, row in enumerate(rows)}
     weights = np.array(
-        [_board_weight(row.slug, boards, counts_absences) for row in rows]
+        [_compute_board_weight(row.slug, boards, counts_absences) for row in rows]
     )
     leads = np.zeros((len(rows), len(rows)))
     for board in boards:
@@ -586,7 +607,9 @@ def _smallest_share_differences(
     return leads
 
 
-def _team_ranks_on_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
+def _compute_team_ranks_on_board(
+    board: Board, best: Mapping[str, BoardRow]
+) -> OverallBoard:
     """Return the ranks of the teams on a board, each by the best row of the team.
     Before the rows are compared, every order of the teams is possible, unless the ranks
     are monthly ranks.
@@ -600,12 +623,12 @@ def _team_ranks_on_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
     else:
         # If the board hides the values of rows, compare the rows by rank.
         task = board.phase.task
-        metric = task.task_type.ranking_metric(board.rules or "", task.options)
-        apart = significantly_better_matrix(
+        metric = task.task_type.get_ranking_metric_name(board.rules or "", task.options)
+        apart = build_significantly_better_matrix(
             [row.evaluation for row in ranked],
             (-places).tolist(),
             metric,
-            seed_mean_rows_of(board.phase, metric, board.ranked_rows),
+            build_seed_mean_rows(board.phase, metric, board.ranked_rows),
         )
     above: dict[str, frozenset[str]] = {}
     # Process the best row first, so that all better rows precede a row.
@@ -620,7 +643,7 @@ def _team_ranks_on_board(board: Board, best: Mapping[str, Row]) -> OverallBoard:
         phase=board.phase,
         above=above,
         places={
-            slug: TeamRank(
+            slug: RankOfTeamOnBoard(
                 rank=1 + sum(other < (row.rank or 0) for other in standing),
                 low=1 + len(above[slug]),
                 high=len(best) - below[slug],

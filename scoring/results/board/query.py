@@ -8,26 +8,31 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.query import (
     PageParameters,
-    number_parameter,
-    numbers_parameter,
-    search_parameter,
-    switch_parameter,
-    text_parameter,
-    texts_parameter,
+    declare_number_list_parameter,
+    declare_number_parameter,
+    declare_search_parameter,
+    declare_switch_parameter,
+    declare_text_list_parameter,
+    declare_text_parameter,
 )
-from scoring.results.board.comparisons import RANKING_METHODS, VALUE
+from scoring.results.board.comparisons import RANK_BY_VALUE, RANKING_METHODS
 from scoring.results.board.judges import asked_judge
 from scoring.results.board.standings import (
     Board,
-    Column,
-    Row,
-    UnknownRules,
-    cached_board,
+    BoardRow,
+    BoardScoreColumn,
+    UnknownRuleSet,
+    load_cached_board,
 )
-from scoring.results.board.visibility import Audience, Visibility
+from scoring.results.board.visibility import Audience, BoardVisibility
 from tasks.models import Gold, Phase, run_cards
 
-RANK, SYSTEM, TEAM, DATE = "rank", "system", "team", "date"
+SORT_BY_RANK, SORT_BY_SYSTEM, SORT_BY_TEAM, SORT_BY_DATE = (
+    "rank",
+    "system",
+    "team",
+    "date",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,44 +42,48 @@ class BoardQuery(PageParameters):
     name of a chart, such as `heat-map.svg`.
     """
 
-    rules: str | None = text_parameter("rules", default=None)
+    rules: str | None = declare_text_parameter("rules", default=None)
     #: ``judge`` is the key of a judge, such as `b` or `b@supports`; empty for the first.
-    judge: str = text_parameter("judge")
-    gold: int | None = number_parameter("gold")
-    by: str = text_parameter("rank", default=VALUE, choices=RANKING_METHODS)
-    sort: str = text_parameter("sort", default=RANK)
-    text: str = search_parameter("q")
-    baselines: bool = switch_parameter("baselines", "no", default=True)
-    human: bool = switch_parameter("human", "no", default=True)
-    reported: bool = switch_parameter("reported", "no", default=True)
+    judge: str = declare_text_parameter("judge")
+    gold: int | None = declare_number_parameter("gold")
+    by: str = declare_text_parameter(
+        "rank", default=RANK_BY_VALUE, choices=RANKING_METHODS
+    )
+    sort: str = declare_text_parameter("sort", default=SORT_BY_RANK)
+    text: str = declare_search_parameter("q")
+    baselines: bool = declare_switch_parameter("baselines", "no", default=True)
+    human: bool = declare_switch_parameter("human", "no", default=True)
+    reported: bool = declare_switch_parameter("reported", "no", default=True)
     #: ``without`` hides rows whose run card marks one of these fields.
-    without: tuple[str, ...] = texts_parameter(
+    without: tuple[str, ...] = declare_text_list_parameter(
         "without", choices=run_cards.MARKED_FIELD_NAMES
     )
     #: ``declared`` hides rows whose run card lacks these values, such as `model:open`.
-    declared: tuple[str, ...] = texts_parameter("declared")
-    all_columns: bool = switch_parameter("columns", "all", default=False)
-    dimension: str = text_parameter("dimension")
-    metric: str = text_parameter("metric")
-    systems: tuple[int, ...] = numbers_parameter("system")
-    order: str = text_parameter("order", max_length=16)
-    figure: str = text_parameter("figure", max_length=80)
+    declared: tuple[str, ...] = declare_text_list_parameter("declared")
+    all_columns: bool = declare_switch_parameter("columns", "all", default=False)
+    dimension: str = declare_text_parameter("dimension")
+    metric: str = declare_text_parameter("metric")
+    systems: tuple[int, ...] = declare_number_list_parameter("system")
+    order: str = declare_text_parameter("order", max_length=16)
+    figure: str = declare_text_parameter("figure", max_length=80)
     #: If ``others`` is True, organisers see the board as other readers see it.
-    others: bool = switch_parameter("as", "others", default=False)
+    others: bool = declare_switch_parameter("as", "others", default=False)
 
     @property
     def column(self) -> str:
         return self.sort.removeprefix("-")
 
     @property
-    def is_reversed(self) -> bool:
+    def is_sort_reversed(self) -> bool:
         return self.sort.startswith("-")
 
-    def sorted_by(self, column: str) -> str:
-        return self.with_(sort=f"-{column}" if self.sort == column else column)
+    def query_string_sorted_by(self, column: str) -> str:
+        return self.build_query_string(
+            sort=f"-{column}" if self.sort == column else column
+        )
 
 
-def select_and_sort_rows(board: Board, query: BoardQuery) -> list[Row]:
+def select_and_sort_rows(board: Board, query: BoardQuery) -> list[BoardRow]:
     wanted = query.text.casefold()
     rows = [
         row
@@ -85,24 +94,25 @@ def select_and_sort_rows(board: Board, query: BoardQuery) -> list[Row]:
         and (
             not query.declared
             or all(
-                run_cards.card_declares_fact(row.card, fact) for fact in query.declared
+                run_cards.does_card_declare_fact(row.card, fact)
+                for fact in query.declared
             )
         )
         and (not wanted or wanted in f"{row.system} {row.team or ''}".casefold())
     ]
-    if query.column == RANK:
-        return rows[::-1] if query.is_reversed else rows
+    if query.column == SORT_BY_RANK:
+        return rows[::-1] if query.is_sort_reversed else rows
     column = next(
         (candidate for candidate in board.columns if candidate.name == query.column),
         None,
     )
 
-    def sort_key(row: Row) -> str | float | None:
-        if query.column == SYSTEM:
+    def sort_key(row: BoardRow) -> str | float | None:
+        if query.column == SORT_BY_SYSTEM:
             return row.system.casefold()
-        if query.column == TEAM:
+        if query.column == SORT_BY_TEAM:
             return row.team.casefold() if row.team else None
-        if query.column == DATE:
+        if query.column == SORT_BY_DATE:
             return -row.submitted_at.timestamp()
         cell = row.scores.get(query.column) if column else None
         if column is None or cell is None or cell.value is None:
@@ -112,18 +122,18 @@ def select_and_sort_rows(board: Board, query: BoardQuery) -> list[Row]:
     # Rows without a value are last in ascending and in descending order.
     keys = {row.submission: sort_key(row) for row in rows}
     having = [row for row in rows if keys[row.submission] is not None]
-    having.sort(key=lambda row: keys[row.submission], reverse=query.is_reversed)  # type: ignore[arg-type, return-value]
+    having.sort(key=lambda row: keys[row.submission], reverse=query.is_sort_reversed)  # type: ignore[arg-type, return-value]
     return having + [row for row in rows if keys[row.submission] is None]
 
 
-def cached_board_or_404(
+def load_cached_board_or_404(
     phase: Phase,
     viewer: object,
     rules: str | None,
     gold_number: int | None,
     *,
     audience: Audience | None = None,
-    by: str = VALUE,
+    by: str = RANK_BY_VALUE,
 ) -> Board:
     gold = None
     if gold_number is not None:
@@ -136,8 +146,10 @@ def cached_board_or_404(
                 % {"number": gold_number}
             )
     try:
-        board = cached_board(phase, viewer, rules, gold=gold, audience=audience, by=by)
-    except UnknownRules as unknown:
+        board = load_cached_board(
+            phase, viewer, rules, gold=gold, audience=audience, by=by
+        )
+    except UnknownRuleSet as unknown:
         raise Http404(str(unknown)) from unknown
     if gold is not None and board.gold is None:
         raise Http404(
@@ -147,7 +159,7 @@ def cached_board_or_404(
     return board
 
 
-def requested_board(
+def load_requested_board(
     phase: Phase, viewer: object, query: BoardQuery, audience: Audience
 ) -> Board:
     if query.others:
@@ -157,16 +169,16 @@ def requested_board(
         if query.judge
         else query.rules
     )
-    return cached_board_or_404(
+    return load_cached_board_or_404(
         phase, viewer, rules, query.gold, audience=audience, by=query.by
     )
 
 
-def requested_board_with_scores(
+def load_requested_board_with_scores(
     phase: Phase, viewer: object, query: BoardQuery, audience: Audience
 ) -> Board:
-    board = requested_board(phase, viewer, query, audience)
-    if board.visibility != Visibility.SCORES:
+    board = load_requested_board(phase, viewer, query, audience)
+    if board.visibility != BoardVisibility.SCORES:
         raise Http404(_("The numbers of this board are not published."))
     return board
 
@@ -179,13 +191,13 @@ class UnknownColumn(LookupError):
 
 @dataclass(frozen=True, kw_only=True)
 class LatexTableQuery(PageParameters):
-    columns: tuple[str, ...] = texts_parameter("column")
-    caption: str = text_parameter("caption")
-    has_marks: bool = switch_parameter("marks", "no", default=True)
-    has_intervals: bool = switch_parameter("intervals", "no", default=True)
+    columns: tuple[str, ...] = declare_text_list_parameter("column")
+    caption: str = declare_text_parameter("caption")
+    has_marks: bool = declare_switch_parameter("marks", "no", default=True)
+    has_intervals: bool = declare_switch_parameter("intervals", "no", default=True)
 
 
-def columns_by_name(board: Board, names: Sequence[str]) -> list[Column]:
+def find_columns_by_name(board: Board, names: Sequence[str]) -> list[BoardScoreColumn]:
     offered = {column.name for column in board.columns}
     for name in names:
         if name not in offered:

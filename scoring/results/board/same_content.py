@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from tasks.gold.content import public_digests_of
-from tasks.gold.publishing import MIN_SHARED_INSTANCES
-from tasks.gold.secrecy import Split, with_embargoes
+from tasks.gold.content import get_public_instance_digests
+from tasks.gold.publishing import MIN_SHARED_INSTANCES_TO_NOTIFY
+from tasks.gold.secrecy import TaskIdAndSplitName, load_phases_with_embargoes
 from tasks.models import Claim, Gold, GoldOverlap, Phase
 
 #: A leak budget counts other gold with at least this share of the phase's instances.
@@ -21,7 +21,7 @@ MIN_SHARED_INSTANCE_SHARE = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeakSource:
+class PhaseRevealingSecretContent:
     """A phase whose scores reveal secret content of the phase of a leak budget, in
     ``shared`` instances.
     """
@@ -32,15 +32,17 @@ class LeakSource:
     is_foreign: bool = False
 
     @property
-    def split(self) -> Split:
-        return split_key_of(self.phase)
+    def split(self) -> TaskIdAndSplitName:
+        return build_split_key(self.phase)
 
     @property
     def public(self) -> int:
         return self.gold.instances * (self.phase.public_part or 0) // 100
 
 
-def source_with_known_part(sources: list[LeakSource]) -> LeakSource | None:
+def find_source_with_known_public_part(
+    sources: list[PhaseRevealingSecretContent],
+) -> PhaseRevealingSecretContent | None:
     """Return the source whose public part teams are assumed to know when a budget for
     the first source's phase is computed.
     """
@@ -55,7 +57,7 @@ def source_with_known_part(sources: list[LeakSource]) -> LeakSource | None:
     return next(of_others, None)
 
 
-def have_equal_draws(one: Phase, other: Phase) -> bool:
+def have_equal_public_samples(one: Phase, other: Phase) -> bool:
     """Return True if both phases have the same random sample as public part, or if a
     sample is not drawn yet.
     """
@@ -63,60 +65,77 @@ def have_equal_draws(one: Phase, other: Phase) -> bool:
     return one.public_part == other.public_part and len(draws) < 2
 
 
-def have_same_public_part(one: LeakSource, other: LeakSource) -> bool:
-    return have_equal_draws(one.phase, other.phase) and _have_same_instances(one, other)
+def have_same_public_part(
+    one: PhaseRevealingSecretContent, other: PhaseRevealingSecretContent
+) -> bool:
+    return have_equal_public_samples(one.phase, other.phase) and _have_same_instances(
+        one, other
+    )
 
 
-def _have_same_instances(one: LeakSource, other: LeakSource) -> bool:
+def _have_same_instances(
+    one: PhaseRevealingSecretContent, other: PhaseRevealingSecretContent
+) -> bool:
     if one.split == other.split:
         return True
     return (
         not other.is_foreign
-        and public_digests_of(one.gold) == public_digests_of(other.gold) != set()
+        and get_public_instance_digests(one.gold)
+        == get_public_instance_digests(other.gold)
+        != set()
     )
 
 
-def split_key_of(phase: Phase) -> Split:
+def build_split_key(phase: Phase) -> TaskIdAndSplitName:
     return phase.task_id, phase.split
 
 
-def leak_sources_by_phase(phases: list[Phase]) -> dict[int, list[LeakSource]]:
+def find_leak_sources_by_phase(
+    phases: list[Phase],
+) -> dict[int, list[PhaseRevealingSecretContent]]:
     """Return the phases that reveal the secret content of each phase with gold,
     including the phase itself.
     """
-    golds = _newest_golds_by_split({phase.task_id for phase in phases})
-    scored = [phase for phase in phases if split_key_of(phase) in golds]
-    asked = [golds[split_key_of(phase)] for phase in scored]
-    shared, joined = _shared_instance_counts(asked), _foreign_splits_by_gold(asked)
-    splits = {split_key_of(phase) for phase in scored}
+    golds = _find_newest_golds_by_split({phase.task_id for phase in phases})
+    scored = [phase for phase in phases if build_split_key(phase) in golds]
+    asked = [golds[build_split_key(phase)] for phase in scored]
+    shared, joined = (
+        _count_shared_instances_by_split(asked),
+        _find_foreign_splits_by_gold(asked),
+    )
+    splits = {build_split_key(phase) for phase in scored}
     splits = splits.union(*shared.values(), *joined.values())
-    golds |= _newest_golds_by_split(
+    golds |= _find_newest_golds_by_split(
         {task for task, _name in splits} - {task for task, _name in golds}
     )
-    others: dict[Split, list[Phase]] = defaultdict(list)
+    others: dict[TaskIdAndSplitName, list[Phase]] = defaultdict(list)
     of_tasks = Phase.objects.filter(task__in={task for task, _name in splits})
     in_order = of_tasks.select_related("task__season").order_by("opens", "pk")
-    for row in with_embargoes(row for row in in_order if split_key_of(row) in splits):
-        others[split_key_of(row)].append(row)
-    found: dict[int, list[LeakSource]] = {}
+    for row in load_phases_with_embargoes(
+        row for row in in_order if build_split_key(row) in splits
+    ):
+        others[build_split_key(row)].append(row)
+    found: dict[int, list[PhaseRevealingSecretContent]] = {}
     for phase in scored:
-        gold = golds[split_key_of(phase)]
-        counts = {split_key_of(phase): gold.instances} | {
+        gold = golds[build_split_key(phase)]
+        counts = {build_split_key(phase): gold.instances} | {
             split: min(count, gold.instances)
             for split, count in shared[gold.pk].items()
             if count >= MIN_SHARED_INSTANCE_SHARE * gold.instances
         }
         found[phase.pk] = [
-            LeakSource(phase=phase, gold=gold, shared=gold.instances),
+            PhaseRevealingSecretContent(phase=phase, gold=gold, shared=gold.instances),
             *(
-                LeakSource(phase=row, gold=golds[split], shared=count)
+                PhaseRevealingSecretContent(phase=row, gold=golds[split], shared=count)
                 for split, count in counts.items()
                 for row in others[split]
-                if row.pk != phase.pk and _counts_for_budget(row, phase)
+                if row.pk != phase.pk and _adds_to_leak_budget(row, phase)
             ),
             # Count all instances, because the number of shared instances is secret.
             *(
-                LeakSource(phase=row, gold=gold, shared=gold.instances, is_foreign=True)
+                PhaseRevealingSecretContent(
+                    phase=row, gold=gold, shared=gold.instances, is_foreign=True
+                )
                 for split in sorted(joined[gold.pk])
                 for row in others[split]
             ),
@@ -124,12 +143,14 @@ def leak_sources_by_phase(phases: list[Phase]) -> dict[int, list[LeakSource]]:
     return found
 
 
-def _counts_for_budget(other: Phase, phase: Phase) -> bool:
+def _adds_to_leak_budget(other: Phase, phase: Phase) -> bool:
     season = other.task.season
     return season.is_public or season.pk == phase.task.season_id
 
 
-def _foreign_splits_by_gold(golds: list[Gold]) -> dict[int, set[Split]]:
+def _find_foreign_splits_by_gold(
+    golds: list[Gold],
+) -> dict[int, set[TaskIdAndSplitName]]:
     """Return the splits of other organisers that have the same texts as each gold, if a
     claim on these texts connects both seasons.
 
@@ -145,13 +166,13 @@ def _foreign_splits_by_gold(golds: list[Gold]) -> dict[int, set[Split]]:
         pairs.add((claim.later_id, claim.season_id))
         if claim.state == Claim.State.RELEASED:
             pairs.add((claim.season_id, claim.later_id))
-    joined: dict[int, set[Split]] = {gold.pk: set() for gold in golds}
+    joined: dict[int, set[TaskIdAndSplitName]] = {gold.pk: set() for gold in golds}
     if not pairs:
         return joined
     overlaps = GoldOverlap.objects.filter(
         gold__in=joined,
         binds=False,
-        shown__gte=MIN_SHARED_INSTANCES,
+        shown__gte=MIN_SHARED_INSTANCES_TO_NOTIFY,
         gold__publication__compared_at__isnull=False,
         other__publication__compared_at__isnull=False,
         other__task__season__is_public=True,
@@ -163,19 +184,21 @@ def _foreign_splits_by_gold(golds: list[Gold]) -> dict[int, set[Split]]:
     return joined
 
 
-def _newest_golds_by_split(tasks: set[int]) -> dict[Split, Gold]:
+def _find_newest_golds_by_split(tasks: set[int]) -> dict[TaskIdAndSplitName, Gold]:
     golds = (
         Gold.objects.filter(task__in=tasks).select_related("task").order_by("number")
     )
     return {(gold.task_id, gold.split): gold for gold in golds}
 
 
-def _shared_instance_counts(golds: list[Gold]) -> dict[int, dict[Split, int]]:
+def _count_shared_instances_by_split(
+    golds: list[Gold],
+) -> dict[int, dict[TaskIdAndSplitName, int]]:
     """Return the number of instances that each gold shares with each other split of the
     same organisers.
     """
     own = {gold.pk: (gold.task_id, gold.split) for gold in golds}
-    shared: dict[int, dict[Split, int]] = {pk: {} for pk in own}
+    shared: dict[int, dict[TaskIdAndSplitName, int]] = {pk: {} for pk in own}
     overlaps = GoldOverlap.objects.filter(gold__in=own, binds=True)
     rows = overlaps.filter(Q(shown__gt=0) | Q(held__gt=0)).values_list(
         "gold", "other__task", "other__split", "shown", "held"

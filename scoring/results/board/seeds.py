@@ -31,7 +31,7 @@ from statistics import fmean
 from django.db.models import Q
 
 from scoring.models import SystemComparison, SystemMean
-from scoring.stats.resampling import Bounds
+from scoring.stats.resampling import IntervalBounds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,9 +64,9 @@ class SeedMeanRows:
         return found
 
 
-def seed_mean_intervals(
+def load_seed_mean_intervals(
     phase: int, systems: Collection[str]
-) -> dict[str, dict[str, Bounds]]:
+) -> dict[str, dict[str, IntervalBounds]]:
     """Return the confidence intervals of means over seeds, keyed by the system's digest
     and by metric.
     """
@@ -77,12 +77,12 @@ def seed_mean_intervals(
     }
 
 
-def mean_if_complete(values: Sequence[float | None]) -> float | None:
+def compute_mean_if_complete(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return fmean(known) if len(known) == len(values) else None
 
 
-def shared_card_fields(cards: Sequence[Mapping[str, str]]) -> dict[str, str]:
+def find_shared_run_card_fields(cards: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """Return the fields that have the same value on all of these run cards
     (descriptions of runs).
     """

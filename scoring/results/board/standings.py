@@ -15,46 +15,50 @@ from django.db.models import Q
 from django.utils.timezone import now
 from django.utils.translation import get_language, gettext as _, gettext_lazy
 
-from citeboard.teams.access import teams_of
-from scoring.metrics import UnknownMetric, metric_of
+from citeboard.teams.access import find_teams_of_user
+from scoring.metrics import UnknownMetric, build_metric
 from scoring.models import (
     BoardOrder,
     MonthlyRanks,
     Score,
     Signature,
     WithholdingReason,
-    digest_of_runs,
+    hash_runs_of_system,
 )
 from scoring.results.board import formatting, seeds, visibility as visible
-from scoring.results.board.cache import CACHE_SECONDS, board_version, digest_of
+from scoring.results.board.cache import (
+    PAGE_CACHE_SECONDS,
+    board_version,
+    hash_cache_key_values,
+)
 from scoring.results.board.comparisons import (
-    SIGNIFICANCE,
-    VALUE,
+    RANK_BY_SIGNIFICANCE,
+    RANK_BY_VALUE,
     Separation,
-    separation_of_top_two,
+    build_separation_of_top_two,
 )
 from scoring.results.board.counting import (
-    CountingRun,
-    board_gold_at,
-    counting_runs,
-    gold_on_board,
-    score_rows_of,
-    scored_systems_by_team,
+    RunShownOnBoard,
+    count_scored_systems_by_team,
+    find_gold_on_board,
+    find_gold_on_board_at,
+    find_runs_shown_on_board,
+    query_score_rows,
 )
-from scoring.results.board.human_columns import human_columns
+from scoring.results.board.human_columns import build_human_score_columns
 from scoring.results.board.stored_ranks import (
     RankedBoard,
     RankedRow,
-    stored_or_computed_ranks,
+    load_or_compute_ranks,
     was_final_before_verdicts,
 )
 from scoring.results.board.verdict import (
     BoardVerdict,
     RankedSystem,
     UntestedReason,
-    verdict_on_systems,
+    decide_verdict_on_systems,
 )
-from tasks.gold.secrecy import ContentKind, embargoes_of
+from tasks.gold.secrecy import ContentKind, get_embargoes_of_phase
 from tasks.models import Gold, Phase, Submission, registrations, run_cards
 from tasks.types import base, task_type as type_of
 
@@ -66,24 +70,24 @@ CONTRASTIVE_LABEL, WITH_ORGANISER_LABEL = (
     gettext_lazy("contrastive"),
     gettext_lazy("with an organiser"),
 )
-MAX_CACHED_CELLS = 20_000
+MAX_SCORE_CELLS_OF_CACHED_BOARD = 20_000
 
 
-def expand_rows_to_runs(rows: "Sequence[Row]") -> "list[Row]":
+def expand_rows_to_runs(rows: "Sequence[BoardRow]") -> "list[BoardRow]":
     """Return a row for each run, where the rows of the averaged runs replace each mean
     over seeds.
     """
     return [run for row in rows for run in row.runs or [row]]
 
 
-class UnknownRules(LookupError):
+class UnknownRuleSet(LookupError):
     """An error about a rule set that the task does not have. The message of the error
     lists the rule sets of the task.
     """
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class BoardScoreColumn:
     name: str
     metric: str
     key: str
@@ -101,7 +105,7 @@ class Column:
         return -1 if self.higher_is_better is False else 1
 
 
-class Cell(NamedTuple):
+class ScoreCell(NamedTuple):
     """A score in a cell of a board, computed by the scorer. A value of None is infinite
     if ``is_infinite`` is True, and otherwise undefined.
     """
@@ -139,12 +143,12 @@ class Cell(NamedTuple):
 
 
 @dataclass(slots=True)
-class Row(CountingRun):
+class BoardRow(RunShownOnBoard):
     """A row of a board. The tests of the board do not exclude the ranks from
     ``rank_low`` to ``rank_high``.
     """
 
-    scores: dict[str, Cell] = field(default_factory=dict)
+    scores: dict[str, ScoreCell] = field(default_factory=dict)
     value: float | None = None
     is_comparable: bool = True
     rank: int | None = None
@@ -153,12 +157,12 @@ class Row(CountingRun):
     #: ``p`` is the adjusted p-value of the comparison that determines the rank.
     p: float | None = None
     #: If the row is a mean over seeds, ``runs`` has its runs, the earliest first.
-    runs: list["Row"] = field(default_factory=list)
+    runs: list["BoardRow"] = field(default_factory=list)
     #: ``best_of`` is the number of the team's systems, of which the row is the best.
     best_of: int = 0
 
     @property
-    def first_run(self) -> "Row | None":
+    def first_run_of_seed_mean(self) -> "BoardRow | None":
         """Return the earliest run of a mean over seeds as a row, with the ranks of the
         mean and an unambiguous name.
         """
@@ -175,7 +179,7 @@ class Row(CountingRun):
 
     @property
     def system_digest(self) -> str:
-        return digest_of_runs(
+        return hash_runs_of_system(
             (row.evaluation, row.scoring) for row in self.runs or [self]
         )
 
@@ -192,26 +196,26 @@ class Row(CountingRun):
         if self.runs:
             # A mean over seeds has the marks on the run cards of all its runs.
             return list(dict.fromkeys(mark for run in self.runs for mark in run.marks))
-        return run_cards.warning_labels_of_card(self.card)
+        return run_cards.list_warning_labels_of_card(self.card)
 
     @property
     def is_contrastive(self) -> bool:
         return self.kind == Submission.Kind.CONTRASTIVE
 
     @property
-    def competes(self) -> bool:
+    def is_competing(self) -> bool:
         return self.kind not in Submission.TEAMLESS
 
     @property
-    def says_who(self) -> bool:
+    def may_show_team_texts(self) -> bool:
         """Return True if the row may show texts that the team wrote, which can reveal
         the team's name.
         """
-        return bool(self.team_slug) or not self.competes
+        return bool(self.team_slug) or not self.is_competing
 
     @property
     def display_name(self) -> str:
-        if not self.competes:
+        if not self.is_competing:
             return str(Submission.Kind(self.kind).label)
         return self.team or _("a team")
 
@@ -250,13 +254,13 @@ class Board:
 
     phase: Phase
     audience: visible.Audience
-    visibility: visible.Visibility
+    visibility: visible.BoardVisibility
     rules: str | None = None
-    by: str = VALUE
+    by: str = RANK_BY_VALUE
     is_compared: bool = False
     gold: Gold | None = None
-    columns: list[Column] = field(default_factory=list)
-    rows: list[Row] = field(default_factory=list)
+    columns: list[BoardScoreColumn] = field(default_factory=list)
+    rows: list[BoardRow] = field(default_factory=list)
     separation: Separation | None = None
     untested: UntestedReason | None = None
     #: ``equal_to_first`` is the number of ranked rows with the best value.
@@ -283,7 +287,7 @@ class Board:
         ]
 
     @property
-    def rows_with_seed_runs(self) -> list[Row]:
+    def rows_with_seed_runs(self) -> list[BoardRow]:
         """Return the rows of the board, where the averaged runs follow after each mean
         over seeds.
         """
@@ -293,7 +297,7 @@ class Board:
     def has_seed_means(self) -> bool:
         return any(row.runs for row in self.rows)
 
-    def mean_of(self, run: int) -> Row | None:
+    def mean_of(self, run: int) -> BoardRow | None:
         """Return the row of the mean over seeds that contains this run, or None if no
         mean contains the run.
         """
@@ -310,7 +314,9 @@ class Board:
         """
         if not self.has_seed_means:
             return self
-        return replace(self, rows=[row.first_run or row for row in self.rows])
+        return replace(
+            self, rows=[row.first_run_of_seed_mean or row for row in self.rows]
+        )
 
     @property
     def version(self) -> int:
@@ -318,7 +324,8 @@ class Board:
         because the version would reveal new runs.
         """
         is_told = (
-            self.visibility != visible.Visibility.NOTHING and self.frozen_at is None
+            self.visibility != visible.BoardVisibility.NOTHING
+            and self.frozen_at is None
         )
         return self.phase.version if is_told else 0
 
@@ -331,14 +338,14 @@ class Board:
         """Return True if the board is small enough for the cache. Larger boards are
         computed for each request, to limit the memory of the cache.
         """
-        return len(self.rows) * len(self.columns) <= MAX_CACHED_CELLS
+        return len(self.rows) * len(self.columns) <= MAX_SCORE_CELLS_OF_CACHED_BOARD
 
     @property
-    def counts_by_priority(self) -> bool:
-        return self.phase.counting == Phase.Counting.PRIORITY
+    def selects_runs_by_priority(self) -> bool:
+        return self.phase.counting == Phase.CountedRunsRule.PRIORITY
 
     @property
-    def best(self) -> list[Row]:
+    def best(self) -> list[BoardRow]:
         """Return the ranked rows that have the best value on the board. The difference
         between the best rows and other rows may not be significant.
         """
@@ -350,7 +357,7 @@ class Board:
         ]
 
     @property
-    def may_be_first(self) -> list[Row]:
+    def rows_that_may_be_first(self) -> list[BoardRow]:
         """Return the rows of the board that may be first, or no rows if not all rows
         have been compared.
         """
@@ -365,7 +372,7 @@ class Board:
         """
         if self.keeps_sentences:
             return None
-        return verdict_on_systems(
+        return decide_verdict_on_systems(
             [
                 RankedSystem(
                     submission=row.submission,
@@ -384,11 +391,11 @@ class Board:
         )
 
     @property
-    def ranking(self) -> Column | None:
+    def ranking(self) -> BoardScoreColumn | None:
         return next((column for column in self.columns if column.is_ranking), None)
 
     @cached_property
-    def filled(self) -> list[Column]:
+    def filled(self) -> list[BoardScoreColumn]:
         return [
             column
             for column in self.columns
@@ -400,18 +407,18 @@ class Board:
         ]
 
     @cached_property
-    def columns_main_first(self) -> list[Column]:
-        return sorted(self.filled, key=self._place)
+    def columns_in_display_order(self) -> list[BoardScoreColumn]:
+        return sorted(self.filled, key=self._column_display_position)
 
     @cached_property
-    def main(self) -> list[Column]:
+    def main(self) -> list[BoardScoreColumn]:
         return [
             column
-            for column in self.columns_main_first
-            if self._place(column) < FIRST_MINOR_COLUMN_POSITION
+            for column in self.columns_in_display_order
+            if self._column_display_position(column) < FIRST_MINOR_COLUMN_POSITION
         ]
 
-    def _place(self, column: Column) -> int:
+    def _column_display_position(self, column: BoardScoreColumn) -> int:
         names = self.phase.task.task_type.main_metrics
         if (
             column.is_ranking
@@ -425,30 +432,30 @@ class Board:
             else FIRST_MINOR_COLUMN_POSITION
         )
 
-    def rank_of(self, row: Row) -> str:
+    def format_rank_of_row(self, row: BoardRow) -> str:
         """Return the rank of a row as text, such as `2–4` if all rows have been
         compared, and otherwise `2`.
         """
-        return formatting.rank_text(
+        return formatting.format_rank(
             row.rank, row.rank_low, row.rank_high, is_compared=self.is_compared
         )
 
-    def place_of(self, row: Row) -> str:
+    def place_of(self, row: BoardRow) -> str:
         """Return the position of a row as text, such as `rank 2–4 of 18`, for pages,
         citations and badges.
         """
-        rank = self.rank_of(row)
+        rank = self.format_rank_of_row(row)
         if not rank:
             return ""
         ranked = sum(other.rank is not None for other in self.rows)
         return _("rank %(rank)s of %(systems)s") % {"rank": rank, "systems": ranked}
 
     @property
-    def systems(self) -> list[Row]:
+    def systems(self) -> list[BoardRow]:
         return [row for row in self.rows if not row.is_human]
 
     @property
-    def holds_other_keys(self) -> bool:
+    def has_differently_computed_scores(self) -> bool:
         """Return True if scores of the board were computed in different ways, so that
         some runs wait for rescoring.
         """
@@ -462,49 +469,51 @@ def compute_board(
     *,
     gold: Gold | None = None,
     audience: visible.Audience | None = None,
-    by: str = VALUE,
+    by: str = RANK_BY_VALUE,
     stores_ranks: bool = False,
 ) -> Board:
     """Return the board of a phase as the viewer may see the board, with the best row
     first.
 
-    Raises UnknownRules. A caller that has already computed the viewer's ``audience``
+    Raises UnknownRuleSet. A caller that has already computed the viewer's ``audience``
     can pass the audience. Only worker processes store the computed ranks.
     """
-    audience = audience or visible.audience_of(phase, viewer)
+    audience = audience or visible.determine_audience(phase, viewer)
     board = Board(
         phase=phase,
         audience=audience,
-        visibility=visible.visibility_of(phase, audience),
-        rules=check_rules(phase, rules),
-        frozen_at=visible.freeze_time_for(phase, audience),
+        visibility=visible.determine_board_visibility(phase, audience),
+        rules=validate_rule_set(phase, rules),
+        frozen_at=visible.find_freeze_time_for_audience(phase, audience),
     )
     if board.frozen_at is None:
-        board.gold = gold or gold_on_board(phase)
+        board.gold = gold or find_gold_on_board(phase)
     else:
         # A frozen board uses the gold version that was newest at the freeze.
-        board.gold = board_gold_at(phase, board.frozen_at)
+        board.gold = find_gold_on_board_at(phase, board.frozen_at)
         if gold is not None and board.gold is not None:
             board.gold = gold if gold.number <= board.gold.number else None
-    if board.gold is not None and audience not in visible.SEASON_STAFF_AUDIENCES:
-        is_kept_back = not embargoes_of(phase).is_free(
+    if board.gold is not None and audience not in visible.AUDIENCES_OF_SEASON_STAFF:
+        is_kept_back = not get_embargoes_of_phase(phase).is_free_of_embargo(
             ContentKind.OTHERS, version=board.gold.pk
         )
         board.visibility = (
-            visible.Visibility.NOTHING if is_kept_back else board.visibility
+            visible.BoardVisibility.NOTHING if is_kept_back else board.visibility
         )
     if (
-        board.visibility == visible.Visibility.NOTHING
+        board.visibility == visible.BoardVisibility.NOTHING
         or board.rules is None
         or board.gold is None
     ):
         return board
-    board.rows = counting_runs(Row, phase, board.rules, board.gold, board.frozen_at)
-    _fill_scores(board)
-    _merge_seeds(board)
-    rank(board.rows)
+    board.rows = find_runs_shown_on_board(
+        BoardRow, phase, board.rules, board.gold, board.frozen_at
+    )
+    _set_columns_and_scores(board)
+    _replace_seed_runs_by_means(board)
+    sort_and_rank_rows(board.rows)
     if phase.has_monthly_ranks:
-        _rank_by_month(board)
+        _rank_rows_by_monthly_ranks(board)
         board.untested = UntestedReason.MONTHLY
         # If organisers excluded the best run later, no row has rank 1.
         first = board.rows[0].rank if board.rows else None
@@ -516,25 +525,25 @@ def compute_board(
         board.equal_to_first = sum(row.rank == 1 for row in board.rows)
         _set_rank_ranges(board, by, stores_ranks=stores_ranks)
     if not visible.shows_teams(phase, audience):
-        _hide_other_teams(board, viewer)
-    if board.visibility == visible.Visibility.RANKS:
+        _hide_names_of_other_teams(board, viewer)
+    if board.visibility == visible.BoardVisibility.RANKS:
         _hide_scores(board)
     return board
 
 
-def _hide_other_teams(board: Board, viewer: object) -> None:
+def _hide_names_of_other_teams(board: Board, viewer: object) -> None:
     """Hide the names of all teams on the board except the viewer's own team."""
-    own_teams = set(teams_of(viewer).values_list("slug", flat=True))
+    own_teams = set(find_teams_of_user(viewer).values_list("slug", flat=True))
     for row in board.rows_with_seed_runs:
         if row.team_slug not in own_teams:
             row.best_of = 0
             row.team = (
-                registrations.pseudonym_of_alias(row.alias)
+                registrations.format_team_pseudonym(row.alias)
                 if board.phase.shows_teams
                 else None
             )
             row.team_slug, row.has_organiser = None, False
-            row.card = run_cards.without_identifying_fields(row.card)
+            row.card = run_cards.remove_identifying_card_fields(row.card)
 
 
 def _hide_scores(board: Board) -> None:
@@ -546,51 +555,53 @@ def _hide_scores(board: Board) -> None:
         board.separation = replace(board.separation, p=None, order_chance=None)
 
 
-def cached_board(
+def load_cached_board(
     phase: Phase,
     viewer: object,
     rules: str | None = None,
     *,
     gold: Gold | None = None,
     audience: visible.Audience | None = None,
-    by: str = VALUE,
+    by: str = RANK_BY_VALUE,
 ) -> Board:
     """Return the board of a phase from the cache, or compute and cache the board.
 
     Callers share the cached board and must not change the board. If the names of teams
     are hidden, the function does not cache the boards that members of teams see. Raises
-    UnknownRules.
+    UnknownRuleSet.
     """
-    audience = audience or visible.audience_of(phase, viewer)
+    audience = audience or visible.determine_audience(phase, viewer)
     hides_teams = not visible.shows_teams(phase, audience)
-    if hides_teams and teams_of(viewer).exists():
+    if hides_teams and find_teams_of_user(viewer).exists():
         return compute_board(phase, viewer, rules, gold=gold, audience=audience, by=by)
-    version, rules = board_version(phase), check_rules(phase, rules)
-    key = digest_of(version, audience, rules, gold and gold.pk, by, get_language())
+    version, rules = board_version(phase), validate_rule_set(phase, rules)
+    key = hash_cache_key_values(
+        version, audience, rules, gold and gold.pk, by, get_language()
+    )
     board: Board | None = caches["boards"].get(key)
     if board is None:
         board = compute_board(phase, viewer, rules, gold=gold, audience=audience, by=by)
         if board.is_small:
-            caches["boards"].set(key, board, CACHE_SECONDS)
+            caches["boards"].set(key, board, PAGE_CACHE_SECONDS)
     return board
 
 
-def board_and_row_of_run(
+def find_board_and_row_of_run(
     phase: Phase, viewer: object, submission: int
-) -> tuple[Board, Row] | None:
+) -> tuple[Board, BoardRow] | None:
     for rules in phase.task.rules or [None]:
-        board = cached_board(phase, viewer, rules)
+        board = load_cached_board(phase, viewer, rules)
         for row in expand_rows_to_runs(board.rows):
             if row.submission == submission and row.scores:
                 return board, row
     return None
 
 
-def check_rules(phase: Phase, rules: str | None) -> str | None:
+def validate_rule_set(phase: Phase, rules: str | None) -> str | None:
     rule_sets = phase.task.rules
-    name = None if rules is None else base.current_rules(rules)
+    name = None if rules is None else base.replace_old_rule_set_name(rules)
     if name is not None and name not in rule_sets:
-        raise UnknownRules(
+        raise UnknownRuleSet(
             _("%(task)s has no rules “%(rules)s”; it has %(known)s")
             % {
                 "task": phase.task,
@@ -601,7 +612,7 @@ def check_rules(phase: Phase, rules: str | None) -> str | None:
     return name or (phase.task.ranking_rules if rule_sets else None)
 
 
-def rank(rows: list[Row]) -> None:
+def sort_and_rank_rows(rows: list[BoardRow]) -> None:
     """Sort the rows of a board by value and set their ranks. Rows with equal values
     have the same rank, and the next rank is skipped (1, 1, 3). Undefined values come
     last.
@@ -612,9 +623,9 @@ def rank(rows: list[Row]) -> None:
     }
     rows.sort(key=lambda row: (not row.is_comparable, *keys[id(row)], row.submitted_at))
     place = 0
-    before: Row | None = None
+    before: BoardRow | None = None
     for row in rows:
-        if not row.competes or row.is_contrastive or not row.is_comparable:
+        if not row.is_competing or row.is_contrastive or not row.is_comparable:
             row.rank = row.rank_low = row.rank_high = None
             continue
         place += 1
@@ -628,7 +639,7 @@ def first_day_of_month(at: dt.datetime) -> dt.date:
     return at.astimezone(dt.UTC).date().replace(day=1)
 
 
-def _rank_by_month(board: Board) -> None:
+def _rank_rows_by_monthly_ranks(board: Board) -> None:
     """Rank the rows of a board by the monthly ranks on the private part of the gold.
 
     Rows without a monthly rank follow after the ranked rows, sorted by score. A team
@@ -643,14 +654,14 @@ def _rank_by_month(board: Board) -> None:
     )
     runs = shown.runs if shown else []
     counts_one = board.phase.counting in (
-        Phase.Counting.BEST,
-        Phase.Counting.LAST,
-        Phase.Counting.SELECTED,
+        Phase.CountedRunsRule.BEST,
+        Phase.CountedRunsRule.LAST,
+        Phase.CountedRunsRule.SELECTED,
     )
     by_run = {ranked["run"]: ranked["rank"] for ranked in runs}
     by_team = {ranked["team"]: ranked["rank"] for ranked in runs if counts_one}
     for row in board.rows:
-        is_ranked = row.competes and not row.is_contrastive
+        is_ranked = row.is_competing and not row.is_contrastive
         row.rank = (
             by_run.get(row.submission, by_team.get(row.team_slug))
             if is_ranked
@@ -665,7 +676,7 @@ def _set_rank_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
     rows = [row for row in board.rows if row.rank is not None]
     if not rows or board.ranking is None or board.gold is None:
         return
-    ranks = stored_or_computed_ranks(
+    ranks = load_or_compute_ranks(
         RankedBoard(
             phase=board.phase,
             rules=board.rules or "",
@@ -679,7 +690,7 @@ def _set_rank_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
     board.is_compared = ranks.is_complete
     board.keeps_sentences = ranks.keeps_sentences
     if not board.ranking.is_exchangeable:
-        by_program = board.phase.task.task_type.is_of_program(
+        by_program = board.phase.task.task_type.is_official_program_metric(
             board.rules or "", board.ranking.metric
         )
         board.untested = (
@@ -689,13 +700,17 @@ def _set_rank_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
         board.untested = UntestedReason.NOT_COMPARED
     if ranks.first_two is not None:
         unit = board.phase.task.unit
-        board.separation = separation_of_top_two(
+        board.separation = build_separation_of_top_two(
             ranks.first_two, unit=unit, rows=len(rows)
         )
-    board.by = SIGNIFICANCE if by == SIGNIFICANCE and ranks.is_complete else VALUE
+    board.by = (
+        RANK_BY_SIGNIFICANCE
+        if by == RANK_BY_SIGNIFICANCE and ranks.is_complete
+        else RANK_BY_VALUE
+    )
     for row, own in zip(rows, ranks.ranges, strict=True):
         row.rank_low, row.rank_high, row.p = own["low"], own["high"], own["p"]
-        if board.by == SIGNIFICANCE:
+        if board.by == RANK_BY_SIGNIFICANCE:
             row.rank = own["low"]
 
 
@@ -707,19 +722,19 @@ def round_to_12_digits(value: float) -> float:
     return float(f"{value:.12g}")
 
 
-def _fill_scores(board: Board) -> None:
+def _set_columns_and_scores(board: Board) -> None:
     """Set the columns of the board, and the scores of each row of the board."""
-    cells = _cells_by_evaluation([row.evaluation for row in board.rows])
-    columns, names = _columns_by_signature(
+    cells = _load_cells_by_evaluation([row.evaluation for row in board.rows])
+    columns, names = _build_columns_by_signature(
         Counter(chain.from_iterable(cells.values())), board
     )
     for row in board.rows:
         row.scores = {
             names[signature]: cell for signature, cell in cells[row.evaluation].items()
         }
-    rated = human_columns(board.phase, board.frozen_at)
+    rated = build_human_score_columns(board.phase, board.frozen_at)
     rating_columns = [
-        Column(
+        BoardScoreColumn(
             human.metric,
             human.metric,
             human.key,
@@ -735,7 +750,7 @@ def _fill_scores(board: Board) -> None:
             score = column.scores.get(row.submission)
             if score is not None:
                 # Negative ids of human scores differ from all ids of computed scores.
-                row.scores[column.metric] = Cell(
+                row.scores[column.metric] = ScoreCell(
                     score=-score.pk, value=score.value, low=score.low, high=score.high
                 )
     ranking = board.ranking
@@ -746,18 +761,20 @@ def _fill_scores(board: Board) -> None:
             row.value = ranking.sign * ranked_by.value
 
 
-def _merge_seeds(board: Board) -> None:
+def _replace_seed_runs_by_means(board: Board) -> None:
     """Replace runs of one system with different random seeds by a row with the means
     over these runs.
     """
-    if not board.phase.takes_seeds:
+    if not board.phase.can_have_seed_runs:
         return
-    groups: dict[tuple[str | None, str, str], list[Row]] = {}
+    groups: dict[tuple[str | None, str, str], list[BoardRow]] = {}
     for row in board.rows:
         if row.seeds_of:
             groups.setdefault((row.team_slug, row.kind, row.seeds_of), []).append(row)
     means = [
-        _merge_seed_rows(sorted(runs, key=lambda row: (row.submitted_at, row.number)))
+        _build_seed_mean_row(
+            sorted(runs, key=lambda row: (row.submitted_at, row.number))
+        )
         for runs in groups.values()
         if len(runs) > 1
     ]
@@ -765,14 +782,14 @@ def _merge_seeds(board: Board) -> None:
         merged = {run.evaluation for mean in means for run in mean.runs}
         board.rows = [row for row in board.rows if row.evaluation not in merged] + means
         _set_seed_mean_intervals(board, means)
-        _set_system_counts(board)
+        _set_system_count_of_best_rows(board)
 
 
-def _set_seed_mean_intervals(board: Board, means: list[Row]) -> None:
+def _set_seed_mean_intervals(board: Board, means: list[BoardRow]) -> None:
     """Set the confidence intervals of means over seeds if a worker has computed the
     intervals.
     """
-    intervals = seeds.seed_mean_intervals(
+    intervals = seeds.load_seed_mean_intervals(
         board.phase.pk, [mean.scoring for mean in means]
     )
     for mean in means:
@@ -784,61 +801,65 @@ def _set_seed_mean_intervals(board: Board, means: list[Row]) -> None:
                 mean.scores[column.name] = cell._replace(low=low, high=high)
 
 
-def _set_system_counts(board: Board) -> None:
+def _set_system_count_of_best_rows(board: Board) -> None:
     """Set ``best_of`` of each row to the number of systems of the row's team, of which
     the row is the best.
     """
-    if board.phase.counting != Phase.Counting.BEST:
+    if board.phase.counting != Phase.CountedRunsRule.BEST:
         return
-    number = scored_systems_by_team(
+    number = count_scored_systems_by_team(
         board.phase, board.rules, board.gold, board.frozen_at
     )
     for row in board.rows:
-        if row.competes and not row.is_contrastive and row.team_slug:
+        if row.is_competing and not row.is_contrastive and row.team_slug:
             row.best_of = number[row.team_slug]
 
 
-def _merge_seed_rows(runs: list[Row]) -> Row:
+def _build_seed_mean_row(runs: list[BoardRow]) -> BoardRow:
     first = runs[0]
     mean = replace(
         first,
         system=first.seeds_of,
         runs=runs,
-        card=seeds.shared_card_fields([run.card for run in runs]),
+        card=seeds.find_shared_run_card_fields([run.card for run in runs]),
         priority=min(run.priority for run in runs),
         scores={
-            name: _merge_seed_cells([run.scores[name] for run in runs])
+            name: _build_seed_mean_cell([run.scores[name] for run in runs])
             for name, cell in first.scores.items()
             if cell.score > 0 and all(name in run.scores for run in runs)
         },
-        value=seeds.mean_if_complete([run.value for run in runs]),
+        value=seeds.compute_mean_if_complete([run.value for run in runs]),
         is_comparable=all(run.is_comparable for run in runs),
     )
     mean.scoring = mean.system_digest
     return mean
 
 
-def _merge_seed_cells(cells: list[Cell]) -> Cell:
-    return Cell(
+def _build_seed_mean_cell(cells: list[ScoreCell]) -> ScoreCell:
+    return ScoreCell(
         score=cells[0].score,
-        value=seeds.mean_if_complete([cell.value for cell in cells]),
+        value=seeds.compute_mean_if_complete([cell.value for cell in cells]),
         low=None,
         high=None,
         withheld=next((cell.withheld for cell in cells if cell.withheld), ""),
     )
 
 
-def _cells_by_evaluation(evaluations: Sequence[int]) -> dict[int, dict[int, Cell]]:
+def _load_cells_by_evaluation(
+    evaluations: Sequence[int],
+) -> dict[int, dict[int, ScoreCell]]:
     """Return the scores of each evaluation as table cells, keyed by evaluation and
     signature.
     """
-    cells: dict[int, dict[int, Cell]] = {evaluation: {} for evaluation in evaluations}
+    cells: dict[int, dict[int, ScoreCell]] = {
+        evaluation: {} for evaluation in evaluations
+    }
     undefined = []
-    for evaluation, score, signature, value, low, high in score_rows_of(evaluations):
-        cells[evaluation][signature] = Cell(score, value, low, high)
+    for evaluation, score, signature, value, low, high in query_score_rows(evaluations):
+        cells[evaluation][signature] = ScoreCell(score, value, low, high)
         if value is None:
             undefined.append((evaluation, signature, score))
-    reasons = _missing_value_reasons(
+    reasons = _load_missing_value_reasons(
         [score for _evaluation, _signature, score in undefined]
     )
     for evaluation, signature, score in undefined:
@@ -857,7 +878,9 @@ class _MissingValueReason(NamedTuple):
     withheld: str
 
 
-def _missing_value_reasons(undefined: Sequence[int]) -> dict[int, _MissingValueReason]:
+def _load_missing_value_reasons(
+    undefined: Sequence[int],
+) -> dict[int, _MissingValueReason]:
     """Return the stored reasons why scores have no value, keyed by score id."""
     if not undefined:
         return {}
@@ -873,7 +896,7 @@ def _missing_value_reasons(undefined: Sequence[int]) -> dict[int, _MissingValueR
 
 
 @lru_cache(maxsize=1024)
-def _metric_traits(
+def _find_metric_direction_and_exchange(
     metric: str, rules: str, task_type: str, options: tuple[tuple[str, str], ...]
 ) -> tuple[bool | None, bool]:
     """Return two properties of a metric, ``higher_is_better`` and ``is_exchangeable``,
@@ -881,17 +904,17 @@ def _metric_traits(
     """
     try:
         own_type = type_of(task_type)
-        built = metric_of(
-            own_type, metric, rules, own_type.checked_options(dict(options))
+        built = build_metric(
+            own_type, metric, rules, own_type.validate_options(dict(options))
         )
     except UnknownMetric:
         return None, True
     return built.higher_is_better, built.is_exchangeable
 
 
-def _columns_by_signature(
+def _build_columns_by_signature(
     counts: Counter[int], board: Board
-) -> tuple[list[Column], dict[int, str]]:
+) -> tuple[list[BoardScoreColumn], dict[int, str]]:
     """Return the columns of the board, and the name of the column for each signature of
     scores. If scores of one metric were computed in several ways, the column for the
     most frequent way gets the name of the metric.
@@ -911,11 +934,11 @@ def _columns_by_signature(
         for key, head in heads.items()
     }
     task = board.phase.task
-    ranking = task.task_type.ranking_metric(board.rules or "", task.options)
+    ranking = task.task_type.get_ranking_metric_name(board.rules or "", task.options)
     options = tuple(sorted(task.options.items()))
     columns = []
     for key, head in heads.items():
-        higher_is_better, is_exchangeable = _metric_traits(
+        higher_is_better, is_exchangeable = _find_metric_direction_and_exchange(
             head.metric, board.rules or "", task.type, options
         )
         is_ranking = head.metric == ranking and leading[head.metric] == key
@@ -926,7 +949,7 @@ def _columns_by_signature(
             is_ranking,
             is_exchangeable,
         )
-        columns.append(Column(names[key], head.metric, key, *facts))
+        columns.append(BoardScoreColumn(names[key], head.metric, key, *facts))
     columns.sort(
         key=lambda column: (
             not column.is_ranking,

@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 from scoring.models import BoardOrder, BoardRanks
-from scoring.results.board.comparisons import Ranks, TopTwoComparison, compute_ranks
+from scoring.results.board.comparisons import (
+    RanksOfBoardRows,
+    TopTwoComparison,
+    compute_ranks_of_board_rows,
+)
 from scoring.results.board.seeds import SeedMeanRows
 from tasks.models import Gold, Phase
 
@@ -32,7 +36,7 @@ class RankedRow:
     is_mean: bool = field(default=False, repr=False)
 
 
-def seed_mean_rows_of(
+def build_seed_mean_rows(
     phase: Phase, metric: str, rows: Sequence[RankedRow]
 ) -> SeedMeanRows | None:
     """Return the digests of a board's rows and the indices of the rows that are means
@@ -55,8 +59,8 @@ class RankedBoard:
     frozen_at: dt.datetime | None = None
 
     @property
-    def means(self) -> SeedMeanRows | None:
-        return seed_mean_rows_of(self.phase, self.metric, self.rows)
+    def seed_mean_rows(self) -> SeedMeanRows | None:
+        return build_seed_mean_rows(self.phase, self.metric, self.rows)
 
     def inputs(self, revision: int, *, is_settled: bool) -> str:
         """Return a digest of all inputs on which the ranks of the board depend.
@@ -82,7 +86,9 @@ def was_final_before_verdicts(
     )
 
 
-def stored_or_computed_ranks(board: RankedBoard, *, stores: bool = False) -> Ranks:
+def load_or_compute_ranks(
+    board: RankedBoard, *, stores: bool = False
+) -> RanksOfBoardRows:
     """Return the stored ranks of a board's rows, or compute the ranks if no valid ranks
     are stored.
 
@@ -97,12 +103,12 @@ def stored_or_computed_ranks(board: RankedBoard, *, stores: bool = False) -> Ran
     if order:
         stored = order.ranks.filter(gold=board.gold).first()
         if stored and _are_stored_ranks_current(stored, inputs, board.phase.version):
-            return replace(_ranks_from_stored(stored), keeps_sentences=is_settled)
-    ranks = compute_ranks(
+            return replace(_convert_stored_ranks(stored), keeps_sentences=is_settled)
+    ranks = compute_ranks_of_board_rows(
         [row.evaluation for row in board.rows],
         [row.value for row in board.rows],
         board.metric,
-        means=board.means,
+        means=board.seed_mean_rows,
         is_settled=is_settled,
     )
     if order and stores:
@@ -114,15 +120,15 @@ def _are_stored_ranks_current(stored: BoardRanks, inputs: str, version: int) -> 
     return stored.inputs == inputs and (stored.is_complete or stored.version == version)
 
 
-def _ranks_from_stored(stored: BoardRanks) -> Ranks:
+def _convert_stored_ranks(stored: BoardRanks) -> RanksOfBoardRows:
     first_two = TopTwoComparison(**stored.first_two) if stored.first_two else None
-    return Ranks(
+    return RanksOfBoardRows(
         ranges=stored.ranges, is_complete=stored.is_complete, first_two=first_two
     )
 
 
 def _save_ranks(
-    order: BoardOrder, board: RankedBoard, inputs: str, ranks: Ranks
+    order: BoardOrder, board: RankedBoard, inputs: str, ranks: RanksOfBoardRows
 ) -> None:
     row = BoardRanks(
         order=order,

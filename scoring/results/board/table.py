@@ -13,17 +13,27 @@ from django.utils.translation import gettext as _, gettext_noop
 from citeboard.core.instants import format_day
 from citeboard.core.words import localize_separators
 from scoring.models import Comparison
-from scoring.results.board.comparisons import SIGNIFICANCE
-from scoring.results.board.formatting import MINUS_SIGN, interval, metric_label, shown
-from scoring.results.board.query import DATE, RANK, SYSTEM, BoardQuery
-from scoring.results.board.standings import Board, Cell, Column, Row
-from scoring.stats.significance import ALPHA
+from scoring.results.board.comparisons import RANK_BY_SIGNIFICANCE
+from scoring.results.board.formatting import (
+    MINUS_SIGN,
+    display_name_of_metric,
+    format_interval,
+    format_score,
+)
+from scoring.results.board.query import (
+    SORT_BY_DATE,
+    SORT_BY_RANK,
+    SORT_BY_SYSTEM,
+    BoardQuery,
+)
+from scoring.results.board.standings import Board, BoardRow, BoardScoreColumn, ScoreCell
+from scoring.stats.significance import FAMILYWISE_ERROR_RATE
 
 #: SCORE_ORDER_NAMES contains the names of a column's default order and of the reverse order.
 SCORE_ORDER_NAMES = (gettext_noop("best first"), gettext_noop("worst first"))
 ORDER_NAMES_BY_COLUMN = {
-    SYSTEM: (gettext_noop("A to Z"), gettext_noop("Z to A")),
-    DATE: (gettext_noop("newest first"), gettext_noop("oldest first")),
+    SORT_BY_SYSTEM: (gettext_noop("A to Z"), gettext_noop("Z to A")),
+    SORT_BY_DATE: (gettext_noop("newest first"), gettext_noop("oldest first")),
 }
 
 
@@ -60,12 +70,12 @@ class ScoreLink(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class TableLine:
+class BoardTableRow:
     """A row in the displayed table of a board. ``first`` is the score of the row by the
     ranking metric.
     """
 
-    row: Row
+    row: BoardRow
     kind: str
     rank: str
     #: ``first_rank`` is the rank by the first judge, or None if it is the shown rank.
@@ -85,16 +95,16 @@ class TableLine:
 @dataclass(frozen=True, kw_only=True)
 class BoardTable:
     heads: list[ColumnHead]
-    lines: list[TableLine]
+    lines: list[BoardTableRow]
     axis_ends: list[str]
     has_ranking: bool
     #: ``has_intervals`` is True if the score of any row has an interval.
     has_intervals: bool = True
 
 
-def table(
+def build_board_table(
     board: Board,
-    rows: Sequence[Row],
+    rows: Sequence[BoardRow],
     query: BoardQuery,
     *,
     compare: str = "",
@@ -107,30 +117,30 @@ def table(
     board, if the table is on another page. On the board of a further judge,
     ``first_ranks`` contains the ranks by the labels of the first judge.
     """
-    columns = shown_columns(board, query)
-    axis = interval_axis_of(board)
+    columns = select_shown_columns(board, query)
+    axis = build_interval_axis_of_board(board)
     others = [column for column in columns if not column.is_ranking]
     lines = []
     begins_group = _mark_group_starts(board, rows, query)
     for row, begins in zip(rows, begins_group, strict=True):
         is_own = row.team_slug in own_teams
-        places = SharedRowData(
+        places = DataSharedByTableRows(
             root=root,
             compare=compare,
             axis=axis,
             others=others,
             first_ranks=first_ranks or {},
         )
-        kind = _row_css_classes(row, begins_group=begins, is_own=is_own)
-        name = _row_name(board, row, is_own=is_own)
+        kind = _build_row_css_classes(row, begins_group=begins, is_own=is_own)
+        name = _build_row_name(board, row, is_own=is_own)
         lines.append(
-            _table_line(board, row, places, kind=kind, name=name, is_own=is_own)
+            _build_table_row(board, row, places, kind=kind, name=name, is_own=is_own)
         )
         for run in row.runs:
             name = _("run {number}").format(number=run.number)
-            lines.append(_table_line(board, run, places, kind="seed", name=name))
+            lines.append(_build_table_row(board, run, places, kind="seed", name=name))
     return BoardTable(
-        heads=_column_heads(board.ranking, others, query),
+        heads=_build_column_heads(board.ranking, others, query),
         lines=lines,
         axis_ends=[localize_separators(end) for end in axis.ends] if axis else [],
         has_ranking=board.ranking is not None,
@@ -139,7 +149,7 @@ def table(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedRowData:
+class DataSharedByTableRows:
     """The data that all rows of the displayed table share, such as URLs and the axis of
     intervals.
     """
@@ -147,40 +157,40 @@ class SharedRowData:
     root: str
     compare: str
     axis: "IntervalAxis | None"
-    others: list[Column]
+    others: list[BoardScoreColumn]
     first_ranks: Mapping[int, int]
 
 
-def _table_line(
+def _build_table_row(
     board: Board,
-    row: Row,
-    places: SharedRowData,
+    row: BoardRow,
+    places: DataSharedByTableRows,
     *,
     kind: str,
     name: str,
     is_own: bool = False,
-) -> TableLine:
+) -> BoardTableRow:
     # A mean over seeds has no page, because the pages of its runs explain the scores.
     run = "" if row.runs else f"{places.root}runs/{row.submission}/"
     compares = bool(run) and bool(places.compare)
     first = row.scores.get(board.ranking.name) if board.ranking else None
     scale = board.ranking.scale if board.ranking else 1.0
-    ends = interval(first.low, first.high, scale) if first else ""
+    ends = format_interval(first.low, first.high, scale) if first else ""
     sent = row.submitted_at.astimezone(dt.UTC)
-    number, *rest = _mark_tab_stop(
+    number, *rest = _mark_score_with_tab_focus(
         [
-            _score_link(first, scale, run),
+            _build_score_link(first, scale, run),
             *(
-                _score_link(row.scores.get(column.name), column.scale, run)
+                _build_score_link(row.scores.get(column.name), column.scale, run)
                 for column in places.others
             ),
         ]
     )
-    return TableLine(
+    return BoardTableRow(
         row=row,
         kind=kind,
-        rank=board.rank_of(row),
-        first_rank=_first_rank_if_different(row, places.first_ranks),
+        rank=board.format_rank_of_row(row),
+        first_rank=_find_first_rank_if_different(row, places.first_ranks),
         name=name,
         is_own=is_own,
         href=run if board.columns else "",
@@ -189,25 +199,27 @@ def _table_line(
         else "",
         first=number,
         interval=ends,
-        whisker=interval_whisker(first, places.axis, ends),
+        whisker=build_interval_whisker(first, places.axis, ends),
         rest=rest,
         sent=f"{sent:%Y-%m-%dT%H:%M:%SZ}",
-        day=_day_without_breaks(sent),
+        day=_format_day_without_breaks(sent),
     )
 
 
-def _first_rank_if_different(row: Row, first_ranks: Mapping[int, int]) -> int | None:
+def _find_first_rank_if_different(
+    row: BoardRow, first_ranks: Mapping[int, int]
+) -> int | None:
     first = first_ranks.get(row.submission)
     return first if row.rank is not None and first != row.rank else None
 
 
 def _mark_group_starts(
-    board: Board, rows: Sequence[Row], query: BoardQuery
+    board: Board, rows: Sequence[BoardRow], query: BoardQuery
 ) -> list[bool]:
     """Return for each row whether a new group of ranks begins, which is the case if the
     rank is worse than all previous ranks.
     """
-    if board.by != SIGNIFICANCE or query.sort != RANK:
+    if board.by != RANK_BY_SIGNIFICANCE or query.sort != SORT_BY_RANK:
         return [False] * len(rows)
     begins, reached = [], 0
     for row in rows:
@@ -216,32 +228,32 @@ def _mark_group_starts(
     return begins
 
 
-def _row_css_classes(row: Row, *, begins_group: bool, is_own: bool) -> str:
+def _build_row_css_classes(row: BoardRow, *, begins_group: bool, is_own: bool) -> str:
     kind = "group" if begins_group else ""
-    if not row.competes or row.is_contrastive:
+    if not row.is_competing or row.is_contrastive:
         kind = row.kind
     return f"{kind} own".strip() if is_own else kind
 
 
-def _row_name(board: Board, row: Row, *, is_own: bool) -> str:
+def _build_row_name(board: Board, row: BoardRow, *, is_own: bool) -> str:
     name = row.marked_name
     if is_own:
         name = _("{name}, your team").format(name=name)
-    if row.priority and board.counts_by_priority:
+    if row.priority and board.selects_runs_by_priority:
         name = _("{name}, priority {priority}").format(name=name, priority=row.priority)
     return name
 
 
-def _score_link(cell: Cell | None, scale: float, run: str) -> ScoreLink:
+def _build_score_link(cell: ScoreCell | None, scale: float, run: str) -> ScoreLink:
     if cell is None:
         return ScoreLink()
-    text = shown(
+    text = format_score(
         cell.value, scale, is_infinite=cell.is_infinite, withheld=cell.withheld
     )
     return ScoreLink(text, f"{run}#s{cell.score}" if run else "")
 
 
-def _mark_tab_stop(numbers: list[ScoreLink]) -> list[ScoreLink]:
+def _mark_score_with_tab_focus(numbers: list[ScoreLink]) -> list[ScoreLink]:
     """Make the first score with a URL the one that the Tab key focuses."""
     for place, number in enumerate(numbers):
         if number.href:
@@ -250,54 +262,62 @@ def _mark_tab_stop(numbers: list[ScoreLink]) -> list[ScoreLink]:
     return numbers
 
 
-def _day_without_breaks(sent: dt.datetime) -> str:
+def _format_day_without_breaks(sent: dt.datetime) -> str:
     return format_day(sent).replace(" ", "\u00a0")
 
 
-def _column_heads(
-    ranking: Column | None, others: Sequence[Column], query: BoardQuery
+def _build_column_heads(
+    ranking: BoardScoreColumn | None,
+    others: Sequence[BoardScoreColumn],
+    query: BoardQuery,
 ) -> list[ColumnHead]:
     heads = [
-        _column_head(query, RANK, _("Rank"), "rank", rises=True),
-        _column_head(query, SYSTEM, _("System"), "name", rises=True),
+        _build_column_head(query, SORT_BY_RANK, _("Rank"), "rank", rises=True),
+        _build_column_head(query, SORT_BY_SYSTEM, _("System"), "name", rises=True),
     ]
     if ranking:
-        heads.append(_metric_head(query, ranking, "n"))
-    heads += [_metric_head(query, column, "n rest") for column in others]
-    heads.append(_column_head(query, DATE, _("Submitted"), "date rest", rises=False))
+        heads.append(_build_metric_column_head(query, ranking, "n"))
+    heads += [_build_metric_column_head(query, column, "n rest") for column in others]
+    heads.append(
+        _build_column_head(
+            query, SORT_BY_DATE, _("Submitted"), "date rest", rises=False
+        )
+    )
     return heads
 
 
-def _metric_head(query: BoardQuery, column: Column, kind: str) -> ColumnHead:
-    return _column_head(
+def _build_metric_column_head(
+    query: BoardQuery, column: BoardScoreColumn, kind: str
+) -> ColumnHead:
+    return _build_column_head(
         query,
         column.name,
-        metric_label(column.metric),
+        display_name_of_metric(column.metric),
         kind,
         rises=column.higher_is_better is False,
         column=column,
     )
 
 
-def _column_head(
+def _build_column_head(
     query: BoardQuery,
     name: str,
     label: str,
     kind: str,
     *,
     rises: bool,
-    column: Column | None = None,
+    column: BoardScoreColumn | None = None,
 ) -> ColumnHead:
     """Return the head of a column in the table of a board. ``rises`` is True if lower
     values of the column are better.
     """
     sort = ""
     if query.column == name:
-        sort = "ascending" if rises != query.is_reversed else "descending"
+        sort = "ascending" if rises != query.is_sort_reversed else "descending"
     return ColumnHead(
         name=name,
         label=label,
-        href=query.sorted_by(name),
+        href=query.query_string_sorted_by(name),
         kind=kind,
         sort=sort,
         is_ranking=column is not None and column.is_ranking,
@@ -305,9 +325,9 @@ def _column_head(
     )
 
 
-def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
+def select_shown_columns(board: Board, query: BoardQuery) -> list[BoardScoreColumn]:
     if query.all_columns:
-        return board.columns_main_first
+        return board.columns_in_display_order
     main = board.main
     return main + [
         column
@@ -316,7 +336,7 @@ def shown_columns(board: Board, query: BoardQuery) -> list[Column]:
     ]
 
 
-def order_names(column: str) -> tuple[str, str]:
+def find_sort_order_names(column: str) -> tuple[str, str]:
     """Return the names of the two orders of a column, first the name of the default
     order.
     """
@@ -324,23 +344,27 @@ def order_names(column: str) -> tuple[str, str]:
     return _(forwards), _(backwards)
 
 
-def sort_order_text(board: Board, query: BoardQuery) -> str:
-    plain = {RANK: _("rank"), SYSTEM: _("system"), DATE: _("date")}
+def describe_sort_order(board: Board, query: BoardQuery) -> str:
+    plain = {
+        SORT_BY_RANK: _("rank"),
+        SORT_BY_SYSTEM: _("system"),
+        SORT_BY_DATE: _("date"),
+    }
     metric = next(
         (column.metric for column in board.columns if column.name == query.column), None
     )
     if metric is None and query.column not in plain:
         return _("Sorted by rank")
-    label = plain.get(query.column) or metric_label(metric or "")
-    forwards, backwards = order_names(query.column)
-    order = backwards if query.is_reversed else forwards
+    label = plain.get(query.column) or display_name_of_metric(metric or "")
+    forwards, backwards = find_sort_order_names(query.column)
+    order = backwards if query.is_sort_reversed else forwards
     return _("Sorted by {column}, {order}").format(column=label, order=order)
 
 
 #: The template `boards/_whisker.html` draws intervals in a box of WHISKER_WIDTH_PIXELS pixels.
 WHISKER_WIDTH_PIXELS, WHISKER_MARGIN_PIXELS = 132, 5
-#: The bounds of an axis of counts are multiples of AXIS_STEP_OF_COUNTS.
-AXIS_STEP_OF_COUNTS = 5.0
+#: The bounds of an axis of counts are multiples of AXIS_STEP_FOR_COUNTS.
+AXIS_STEP_FOR_COUNTS = 5.0
 
 
 @dataclass(frozen=True)
@@ -350,7 +374,9 @@ class IntervalAxis:
     scale: float
 
     @classmethod
-    def over(cls, cells: Iterable[Cell], scale: float) -> "IntervalAxis | None":
+    def from_score_cells(
+        cls, cells: Iterable[ScoreCell], scale: float
+    ) -> "IntervalAxis | None":
         ends = [
             end
             for cell in cells
@@ -360,7 +386,7 @@ class IntervalAxis:
         ]
         if not ends:
             return None
-        step = scale / 20 or AXIS_STEP_OF_COUNTS
+        step = scale / 20 or AXIS_STEP_FOR_COUNTS
         low = math.floor(min(ends) / step) * step
         return cls(low, max(math.ceil(max(ends) / step) * step, low + step), scale)
 
@@ -389,8 +415,8 @@ class IntervalWhisker:
     label: str = ""
 
 
-def interval_whisker(
-    cell: Cell | None, axis: IntervalAxis | None, interval: str
+def build_interval_whisker(
+    cell: ScoreCell | None, axis: IntervalAxis | None, interval: str
 ) -> IntervalWhisker | None:
     """Return the positions in pixels of a score and of its confidence interval on the
     axis. ``interval`` is the interval as text for screen readers.
@@ -404,7 +430,7 @@ def interval_whisker(
     return IntervalWhisker(at=at, start=start, end=end, label=interval)
 
 
-def interval_axis_of(board: Board) -> IntervalAxis | None:
+def build_interval_axis_of_board(board: Board) -> IntervalAxis | None:
     """Return the axis on which the scores by the ranking metric are drawn."""
     if board.ranking is None:
         return None
@@ -412,26 +438,26 @@ def interval_axis_of(board: Board) -> IntervalAxis | None:
     cells = [
         row.scores[name] for row in board.rows_with_seed_runs if name in row.scores
     ]
-    return IntervalAxis.over(cells, board.ranking.scale)
+    return IntervalAxis.from_score_cells(cells, board.ranking.scale)
 
 
 @dataclass(frozen=True, kw_only=True)
-class OwnTeamRun:
+class RunOfOwnTeamOnBoard:
     """A run of the viewer's team, compared with the next better row of the board.
     ``gap`` and ``p`` are empty if scores are hidden or not compared, and ``p`` is not
     corrected for multiple comparisons.
     """
 
-    row: Row
+    row: BoardRow
     place: str
-    above: Row | None = None
+    above: BoardRow | None = None
     gap: str = ""
     p: float | None = None
     is_first: bool = False
 
     @property
     def differs(self) -> bool:
-        return self.p is not None and self.p <= ALPHA
+        return self.p is not None and self.p <= FAMILYWISE_ERROR_RATE
 
     @property
     def verdict(self) -> str:
@@ -447,9 +473,11 @@ class OwnTeamRun:
         return _("%(p)s for these two alone: chance can explain it") % {"p": p}
 
 
-def runs_of_own_teams(board: Board, teams: Collection[str]) -> list[OwnTeamRun]:
+def list_runs_of_own_teams(
+    board: Board, teams: Collection[str]
+) -> list[RunOfOwnTeamOnBoard]:
     ranked = [row for row in board.rows if row.rank is not None] if teams else []
-    ranking, is_first_sure = board.ranking, len(board.may_be_first) == 1
+    ranking, is_first_sure = board.ranking, len(board.rows_that_may_be_first) == 1
     runs = []
     for place, row in enumerate(ranked):
         if row.team_slug not in teams:
@@ -471,10 +499,10 @@ def runs_of_own_teams(board: Board, teams: Collection[str]) -> list[OwnTeamRun]:
                 first=first, second=second, metric=ranking.metric
             )
             p = pair.values_list("p", flat=True).first()
-            gap = shown(above.value - row.value, ranking.scale)
+            gap = format_score(above.value - row.value, ranking.scale)
         is_first = above is None and is_first_sure
         runs.append(
-            OwnTeamRun(
+            RunOfOwnTeamOnBoard(
                 row=row,
                 place=board.place_of(row),
                 above=above,

@@ -10,14 +10,14 @@ from enum import StrEnum
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from citeboard.core.words import count_with_noun, join_names, localize_separators
-from scoring.results.board.comparisons import Separation, unit_count_text
-from scoring.results.board.formatting import p_value_text
+from scoring.results.board.comparisons import Separation, format_unit_count
+from scoring.results.board.formatting import format_p_value
 
-#: A sentence names at most MAX_SYSTEMS_NAMED systems, and gives the number of other systems.
-MAX_SYSTEMS_NAMED = 3
-TEST_NAME = "paired randomisation test"
+#: A sentence names at most MAX_SYSTEMS_NAMED_IN_VERDICT systems, and gives the number of other systems.
+MAX_SYSTEMS_NAMED_IN_VERDICT = 3
+PAIRED_TEST_NAME = "paired randomisation test"
 #: On a board with means over seeds, SEED_MEAN_TEST_NAME is the name of the test.
-SEED_MEAN_TEST_NAME = f"{TEST_NAME}; means over seeds by Student's t"
+SEED_MEAN_TEST_NAME = f"{PAIRED_TEST_NAME}; means over seeds by Student's t"
 
 
 class UntestedReason(StrEnum):
@@ -95,7 +95,7 @@ class BoardVerdict:
         ]
 
     @property
-    def _names_by_submission(self) -> dict[int, str]:
+    def _unambiguous_names_by_submission(self) -> dict[int, str]:
         """Return a name for each system in the verdict, keyed by submission. If several
         systems have the same name, the name also contains the team.
         """
@@ -109,13 +109,15 @@ class BoardVerdict:
         }
 
     def _list_system_names(self, rows: Sequence[RankedSystem]) -> str:
-        names = [self._names_by_submission[row.submission] for row in rows]
-        if len(names) <= MAX_SYSTEMS_NAMED + 1:
+        names = [self._unambiguous_names_by_submission[row.submission] for row in rows]
+        if len(names) <= MAX_SYSTEMS_NAMED_IN_VERDICT + 1:
             return join_names(names)
         return join_names(
             [
-                *names[:MAX_SYSTEMS_NAMED],
-                count_with_noun(len(names) - MAX_SYSTEMS_NAMED, "other system"),
+                *names[:MAX_SYSTEMS_NAMED_IN_VERDICT],
+                count_with_noun(
+                    len(names) - MAX_SYSTEMS_NAMED_IN_VERDICT, "other system"
+                ),
             ]
         )
 
@@ -155,7 +157,7 @@ class BoardVerdict:
             words
             % {
                 "names": self._list_system_names(self.tied),
-                "p": _p_in_brackets(p, least),
+                "p": _append_p_value_in_brackets(p, least),
             }
         ]
 
@@ -176,7 +178,7 @@ class BoardVerdict:
             words
             % {
                 "names": self._list_system_names(self.behind),
-                "p": _p_in_brackets(p, most),
+                "p": _append_p_value_in_brackets(p, most),
             }
         ]
 
@@ -186,10 +188,10 @@ class BoardVerdict:
             return _(
                 "Tested by paired randomisation over %(units)s, means over seeds by Student's t over units "
                 "and seeds, with Holm's correction."
-            ) % {"units": unit_count_text(self.units or 0, self.unit)}
+            ) % {"units": format_unit_count(self.units or 0, self.unit)}
         return _(
             "Tested by paired randomisation over %(units)s, with Holm's correction."
-        ) % {"units": unit_count_text(self.units or 0, self.unit)}
+        ) % {"units": format_unit_count(self.units or 0, self.unit)}
 
     @property
     def _too_few_units_sentence(self) -> str:
@@ -197,14 +199,16 @@ class BoardVerdict:
             "With %(units)s no test can find a difference between any two of them at 5 %%: "
             "the smallest possible adjusted p is %(p)s."
         ) % {
-            "units": unit_count_text(self.units or 0, self.unit),
-            "p": localize_separators(p_value_text(self.smallest_p or 0.0)),
+            "units": format_unit_count(self.units or 0, self.unit),
+            "p": localize_separators(format_p_value(self.smallest_p or 0.0)),
         }
 
 
-def _p_in_brackets(words: str, p: float | None) -> str:
+def _append_p_value_in_brackets(words: str, p: float | None) -> str:
     return (
-        "" if p is None else f" ({words % {'p': localize_separators(p_value_text(p))}})"
+        ""
+        if p is None
+        else f" ({words % {'p': localize_separators(format_p_value(p))}})"
     )
 
 
@@ -225,7 +229,7 @@ _UNTESTED_SENTENCES = {
 }
 
 
-def verdict_on_systems(
+def decide_verdict_on_systems(
     systems: Sequence[RankedSystem],
     *,
     separation: Separation | None = None,
@@ -252,7 +256,7 @@ def verdict_on_systems(
         leaders=leaders,
         tied=tuple(row for row in others if row.may_be_first),
         behind=tuple(row for row in others if not row.may_be_first),
-        test=SEED_MEAN_TEST_NAME if has_means else TEST_NAME,
+        test=SEED_MEAN_TEST_NAME if has_means else PAIRED_TEST_NAME,
         unit=separation.unit,
         units=separation.units,
         smallest_p=None if separation.can_differ else separation.smallest_corrected_p,

@@ -10,12 +10,12 @@ from django.db import connection
 
 from citeboard.teams.models import Membership, Team, User
 from scoring.models import Annotator, Evaluation
-from scoring.results.board.counting import has_mixed_final_scores
+from scoring.results.board.counting import has_final_scores_for_some_runs
 from tasks.gold.secrecy import (
     ContentKind,
-    embargoes_of,
-    inputs_are_free,
-    shows_own_scores,
+    are_inputs_free_of_embargo,
+    are_own_scores_visible_to_teams,
+    get_embargoes_of_phase,
 )
 from tasks.models import (
     JoinRequest,
@@ -35,105 +35,124 @@ class Audience(StrEnum):
     ORGANISER = "organiser"
 
 
-#: The audiences in SEASON_STAFF_AUDIENCES see all runs and scores of a season.
-SEASON_STAFF_AUDIENCES = (Audience.ORGANISER, Audience.HELPER)
+#: The audiences in AUDIENCES_OF_SEASON_STAFF see all runs and scores of a season.
+AUDIENCES_OF_SEASON_STAFF = (Audience.ORGANISER, Audience.HELPER)
 
 
-class Visibility(StrEnum):
+class BoardVisibility(StrEnum):
     NOTHING = "nothing"
     RANKS = "ranks"
     SCORES = "scores"
 
 
-def audience_of(phase: Phase, viewer: object) -> Audience:
+def determine_audience(phase: Phase, viewer: object) -> Audience:
     if not isinstance(viewer, User):
         return Audience.PUBLIC
     return (
         Audience.ORGANISER
         if viewer.is_staff
-        else viewer_roles_of(viewer).audience(phase.task.season_id)
+        else load_viewer_roles(viewer).audience(phase.task.season_id)
     )
 
 
-def visibility_of(phase: Phase, audience: Audience) -> Visibility:
+def determine_board_visibility(phase: Phase, audience: Audience) -> BoardVisibility:
     """Return what an audience may see of the current board, which is nothing while some
     runs have scores on the private part and others do not.
     """
-    is_whole = audience in SEASON_STAFF_AUDIENCES or not has_mixed_final_scores(phase)
-    return visibility_by_settings(phase, audience) if is_whole else Visibility.NOTHING
+    is_whole = (
+        audience in AUDIENCES_OF_SEASON_STAFF
+        or not has_final_scores_for_some_runs(phase)
+    )
+    return (
+        determine_visibility_by_settings(phase, audience)
+        if is_whole
+        else BoardVisibility.NOTHING
+    )
 
 
-def visibility_by_settings(phase: Phase, audience: Audience) -> Visibility:
+def determine_visibility_by_settings(
+    phase: Phase, audience: Audience
+) -> BoardVisibility:
     """Return how much of a board an audience may see by the settings of the phase.
     Organisers see everything. Helpers of organisers must not see the names of instances
     in the gold before the inputs are released.
     """
-    if phase.battles_alone and audience not in SEASON_STAFF_AUDIENCES:
-        return Visibility.NOTHING
-    return visibility_of_battles(phase, audience)
+    if phase.battles_alone and audience not in AUDIENCES_OF_SEASON_STAFF:
+        return BoardVisibility.NOTHING
+    return determine_battle_board_visibility(phase, audience)
 
 
-def visibility_of_battles(phase: Phase, audience: Audience) -> Visibility:
+def determine_battle_board_visibility(
+    phase: Phase, audience: Audience
+) -> BoardVisibility:
     """Return what an audience may see of the board of battles, even if the phase has no
     other board.
     """
-    if audience != Audience.ORGANISER and not inputs_are_free(phase):
+    if audience != Audience.ORGANISER and not are_inputs_free_of_embargo(phase):
         # A board with only baselines would identify the gold by names and signatures.
-        return Visibility.NOTHING
-    if audience in SEASON_STAFF_AUDIENCES:
-        return Visibility.SCORES
+        return BoardVisibility.NOTHING
+    if audience in AUDIENCES_OF_SEASON_STAFF:
+        return BoardVisibility.SCORES
     board = phase.board_now
     if board not in (
         Phase.Audience.EVERYONE,
         Phase.Audience.RANKS,
     ) or is_embargoed_by_other_phase(phase):
-        return Visibility.NOTHING
-    return Visibility.SCORES if board == Phase.Audience.EVERYONE else Visibility.RANKS
+        return BoardVisibility.NOTHING
+    return (
+        BoardVisibility.SCORES
+        if board == Phase.Audience.EVERYONE
+        else BoardVisibility.RANKS
+    )
 
 
 def is_embargoed_by_other_phase(phase: Phase) -> bool:
     """Return True if another phase with the same gold has an embargo, whatever the
     settings of this phase are.
     """
-    return not embargoes_of(phase).is_free(ContentKind.OTHERS)
+    return not get_embargoes_of_phase(phase).is_free_of_embargo(ContentKind.OTHERS)
 
 
 def is_released_for_run(kind: ContentKind, submission: Submission) -> bool:
     """Return True if no embargo on the gold of the run withholds this kind of
     information, for every gold version on which the run was scored.
     """
-    known = embargoes_of(submission.phase)
+    known = get_embargoes_of_phase(submission.phase)
     versions = [known.newest]
-    if known.older:
-        of_run = Evaluation.objects.filter(submission=submission, gold__in=known.older)
+    if known.older_versions_under_embargo:
+        of_run = Evaluation.objects.filter(
+            submission=submission, gold__in=known.older_versions_under_embargo
+        )
         versions += of_run.values_list("gold", flat=True).distinct()
-    return all(known.is_free(kind, version=version) for version in versions)
+    return all(known.is_free_of_embargo(kind, version=version) for version in versions)
 
 
-def is_public(phase: Phase) -> bool:
+def is_current_board_public(phase: Phase) -> bool:
     is_shown = (
-        visibility_of(phase, Audience.PUBLIC) == Visibility.SCORES
+        determine_board_visibility(phase, Audience.PUBLIC) == BoardVisibility.SCORES
         and not phase.is_frozen()
     )
     return phase.task.season.is_public and is_shown
 
 
-def freeze_time_for(phase: Phase, audience: Audience) -> dt.datetime | None:
+def find_freeze_time_for_audience(
+    phase: Phase, audience: Audience
+) -> dt.datetime | None:
     """Return the time when the board was frozen for the audience, or None if the
     audience sees the current board.
     """
     return (
         phase.frozen_from
-        if audience not in SEASON_STAFF_AUDIENCES and phase.is_frozen()
+        if audience not in AUDIENCES_OF_SEASON_STAFF and phase.is_frozen()
         else None
     )
 
 
-def hides_activity(phase: Phase, audience: Audience) -> bool:
+def hides_run_activity(phase: Phase, audience: Audience) -> bool:
     """Return True if the audience must not notice when runs are submitted or scored."""
     return (
-        visibility_of(phase, audience) == Visibility.NOTHING
-        or freeze_time_for(phase, audience) is not None
+        determine_board_visibility(phase, audience) == BoardVisibility.NOTHING
+        or find_freeze_time_for_audience(phase, audience) is not None
     )
 
 
@@ -143,9 +162,12 @@ def may_see_instances(phase: Phase, audience: Audience) -> bool:
     """
     if audience == Audience.ORGANISER:
         return True
-    if not phase.shows_instances or visibility_of(phase, audience) != Visibility.SCORES:
+    if (
+        not phase.shows_instances
+        or determine_board_visibility(phase, audience) != BoardVisibility.SCORES
+    ):
         return False
-    return embargoes_of(phase).is_free(ContentKind.INSTANCES)
+    return get_embargoes_of_phase(phase).is_free_of_embargo(ContentKind.INSTANCES)
 
 
 def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> bool:
@@ -155,7 +177,7 @@ def may_see_claims(submission: Submission, viewer: object, *, stands: bool) -> b
     if may_see_submission(submission, viewer):
         return may_see_outcome(submission, viewer)
     phase = submission.phase
-    if not (stands and may_see_instances(phase, audience_of(phase, viewer))):
+    if not (stands and may_see_instances(phase, determine_audience(phase, viewer))):
         return False
     return Season.objects.visible_to(viewer).filter(pk=phase.task.season_id).exists()
 
@@ -167,10 +189,10 @@ def may_see_submission(submission: Submission, viewer: object) -> bool:
     """
     if not isinstance(viewer, User):
         return False
-    known = viewer_roles_of(viewer)
+    known = load_viewer_roles(viewer)
     return (
-        known.is_in(submission.team_id)
-        or known.audience(submission.phase.task.season_id) in SEASON_STAFF_AUDIENCES
+        known.is_in_team(submission.team_id)
+        or known.audience(submission.phase.task.season_id) in AUDIENCES_OF_SEASON_STAFF
     )
 
 
@@ -181,16 +203,16 @@ def may_see_scores(submission: Submission, viewer: object) -> bool:
     if not may_see_submission(submission, viewer):
         return False
     phase = submission.phase
-    is_told = shows_own_scores(phase) and is_released_for_run(
+    is_told = are_own_scores_visible_to_teams(phase) and is_released_for_run(
         ContentKind.OWN, submission
     )
     if is_told and not phase.is_frozen():
         return True
-    audience = audience_of(phase, viewer)
-    known = Evaluation.objects.known_at(freeze_time_for(phase, audience)).filter(
-        submission=submission
-    )
-    return audience in SEASON_STAFF_AUDIENCES or (is_told and known.exists())
+    audience = determine_audience(phase, viewer)
+    known = Evaluation.objects.with_scores_existing_at(
+        find_freeze_time_for_audience(phase, audience)
+    ).filter(submission=submission)
+    return audience in AUDIENCES_OF_SEASON_STAFF or (is_told and known.exists())
 
 
 def may_see_outcome(submission: Submission, viewer: object) -> bool:
@@ -201,8 +223,8 @@ def may_see_outcome(submission: Submission, viewer: object) -> bool:
         return False
     phase = submission.phase
     return (
-        phase.own_runs_show != Phase.OwnRuns.NOTHING
-        or audience_of(phase, viewer) in SEASON_STAFF_AUDIENCES
+        phase.visible_detail_of_own_runs != Phase.OwnRunDetail.NOTHING
+        or determine_audience(phase, viewer) in AUDIENCES_OF_SEASON_STAFF
     )
 
 
@@ -210,13 +232,13 @@ def shows_teams(phase: Phase, audience: Audience) -> bool:
     """Return True if the audience may see the names of the teams on a board. Members of
     a team always see the name of their own team.
     """
-    if audience in SEASON_STAFF_AUDIENCES:
+    if audience in AUDIENCES_OF_SEASON_STAFF:
         return True
     return phase.shows_teams and not phase.task.season.is_anonymous()
 
 
 def shows_run_counts(phase: Phase, audience: Audience) -> bool:
-    return phase.shows_run_counts or audience in SEASON_STAFF_AUDIENCES
+    return phase.shows_run_counts or audience in AUDIENCES_OF_SEASON_STAFF
 
 
 _TABLE_NAMES_BY_MODEL = {
@@ -231,7 +253,7 @@ _TABLE_NAMES_BY_MODEL = {
         TermsAcceptance,
     )
 }
-_ROLES_SQL = """
+_VIEWER_ROLES_SQL = """
 SELECT 'team', m.team_id, t.slug FROM {membership} m JOIN {team} t ON t.id = m.team_id
 WHERE m.user_id = %(user)s
 UNION SELECT 'entered', r.season_id, '' FROM {registration} r JOIN {membership} m ON m.team_id = r.team_id
@@ -266,7 +288,7 @@ class ViewerRoles:
     def seasons(self) -> tuple[int, ...]:
         return tuple(sorted(row for kind, row, _word in self.facts if kind == "runs"))
 
-    def is_in(self, team: int | None) -> bool:
+    def is_in_team(self, team: int | None) -> bool:
         return any(kind == "team" and row == team for kind, row, _word in self.facts)
 
     def audience(self, season: int) -> Audience:
@@ -282,11 +304,13 @@ class ViewerRoles:
         )
 
 
-def viewer_roles_of(user: object) -> ViewerRoles:
+def load_viewer_roles(user: object) -> ViewerRoles:
     if not isinstance(user, User):
         return ViewerRoles()
     with connection.cursor() as cursor:
-        cursor.execute(_ROLES_SQL.format(**_TABLE_NAMES_BY_MODEL), {"user": user.pk})
+        cursor.execute(
+            _VIEWER_ROLES_SQL.format(**_TABLE_NAMES_BY_MODEL), {"user": user.pk}
+        )
         return ViewerRoles(
             is_staff=user.is_staff, facts=frozenset(map(tuple, cursor.fetchall()))
         )

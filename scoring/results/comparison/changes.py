@@ -10,25 +10,29 @@ from functools import cached_property
 from django.http import Http404
 from django.utils.translation import gettext as _
 
-from citeboard.core.query import PageParameters, number_parameter, text_parameter
+from citeboard.core.query import (
+    PageParameters,
+    declare_number_parameter,
+    declare_text_parameter,
+)
 from scoring.metrics import Metric
 from scoring.models import Evaluation
 from scoring.results.board import visibility
-from scoring.results.board.differences import hidden_classes
-from scoring.results.board.query import cached_board_or_404
+from scoring.results.board.differences import find_hidden_classes
+from scoring.results.board.query import load_cached_board_or_404
 from scoring.results.comparison import contenders, reading
 from scoring.results.comparison.paired_scores import (
     ClassDifference,
     EvaluationPair,
-    class_differences,
-    classes_by_instance,
+    compute_class_differences,
+    list_shared_dimensions,
+    load_classes_by_instance,
+    load_values_by_instance,
     pair_evaluations,
-    shared_dimensions,
-    values_by_instance,
 )
-from scoring.results.runs.results import previous_scored_run
-from scoring.stats.breakdown import NO_CLASS
-from scoring.stats.jackknife import ROUNDING
+from scoring.results.runs.results import find_previous_scored_run
+from scoring.stats.breakdown import NO_CLASS_LABEL
+from scoring.stats.jackknife import ROUNDING_TOLERANCE
 from tasks.models import Submission
 
 
@@ -39,11 +43,11 @@ class ChangesQuery(PageParameters):
     default.
     """
 
-    since: int | None = number_parameter("since")
-    rules: str | None = text_parameter("rules", default=None)
-    gold: int | None = number_parameter("gold")
-    dimension: str = text_parameter("dimension")
-    metric: str = text_parameter("metric")
+    since: int | None = declare_number_parameter("since")
+    rules: str | None = declare_text_parameter("rules", default=None)
+    gold: int | None = declare_number_parameter("gold")
+    dimension: str = declare_text_parameter("dimension")
+    metric: str = declare_text_parameter("metric")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,11 +89,11 @@ class InstanceChanges:
     of: int
 
     @cached_property
-    def turned_right_by_class(self) -> Counter[str]:
+    def count_turned_right_by_class(self) -> Counter[str]:
         return _count_changes_by_class(self.turned_right)
 
     @cached_property
-    def turned_wrong_by_class(self) -> Counter[str]:
+    def count_turned_wrong_by_class(self) -> Counter[str]:
         return _count_changes_by_class(self.turned_wrong)
 
 
@@ -112,13 +116,13 @@ class RunChanges:
 
     @property
     def better(self) -> list[str]:
-        return self._classes_with_sure_change(1)
+        return self._find_classes_with_significant_change(1)
 
     @property
     def worse(self) -> list[str]:
-        return self._classes_with_sure_change(-1)
+        return self._find_classes_with_significant_change(-1)
 
-    def _classes_with_sure_change(self, sign: int) -> list[str]:
+    def _find_classes_with_significant_change(self, sign: int) -> list[str]:
         """Return the classes in which the score became better, or worse, by a
         difference whose interval excludes zero.
         """
@@ -134,29 +138,33 @@ class RunChanges:
         ]
 
 
-def changes_since_earlier_run(
+def find_changes_since_earlier_run(
     run: Submission, viewer: object, query: ChangesQuery
 ) -> RunChanges:
     """Return the differences between an earlier run of a team and this run. Raises
     Http404, Unreadable.
     """
-    board = cached_board_or_404(run.phase, viewer, query.rules, query.gold)
+    board = load_cached_board_or_404(run.phase, viewer, query.rules, query.gold)
     before = query.since
     if before is None and board.gold is not None:
-        earlier = previous_scored_run(run, board.gold)
+        earlier = find_previous_scored_run(run, board.gold)
         before = earlier.pk if earlier else None
     if before is None or before == run.pk:
         raise Http404(_("Name another run of the team with “since”."))
     chosen = [
-        contenders.visible_contender_or_404(board, viewer, (), number)
+        contenders.find_comparable_run_or_404(board, viewer, (), number)
         for number in (run.pk, before)
     ]
-    scored = [one for one in contenders.newest_evaluations_of(board, chosen) if one]
+    scored = [
+        one for one in contenders.find_newest_evaluations_of_runs(board, chosen) if one
+    ]
     if len(scored) < 2 or not are_runs_of_one_team(scored[0], scored[1], viewer):
         raise Http404(
             _("There are no two runs of one team here that were scored alike.")
         )
-    return changes_between(scored[1], scored[0], viewer, query.dimension, query.metric)
+    return compute_changes_between_evaluations(
+        scored[1], scored[0], viewer, query.dimension, query.metric
+    )
 
 
 def are_runs_of_one_team(a: Evaluation, b: Evaluation, viewer: object) -> bool:
@@ -177,7 +185,7 @@ def sort_by_submission_time(
     return (a, b) if sent[0] < sent[1] else (b, a)
 
 
-def changes_between(
+def compute_changes_between_evaluations(
     before: Evaluation,
     after: Evaluation,
     viewer: object,
@@ -188,32 +196,34 @@ def changes_between(
     see. Raises Unreadable.
     """
     pair, phase = pair_evaluations(after, before), after.phase
-    audience = visibility.audience_of(phase, viewer)
-    names = [name for name in shared_dimensions([after, before]) if pair.by(name)]
+    audience = visibility.determine_audience(phase, viewer)
+    names = [name for name in list_shared_dimensions([after, before]) if pair.by(name)]
     chosen = dimension if dimension in names else next(iter(names), "")
     measured = pair.by(chosen) if chosen else []
-    of_classes = _metric_by_name(measured, metric)
-    hidden = hidden_classes([after.pk, before.pk], phase, audience)
-    rights = reading.rights_to_evaluations(phase, viewer, [after, before])
+    of_classes = _find_metric_by_name(measured, metric)
+    hidden = find_hidden_classes([after.pk, before.pk], phase, audience)
+    rights = reading.determine_rights_to_evaluations(phase, viewer, [after, before])
     sees_instances = rights is not None and rights.values
     return RunChanges(
         before=before.submission,
         after=after.submission,
         rules=after.rules,
-        numbers=_score_changes(pair),
+        numbers=_compute_score_changes(pair),
         metric=of_classes,
         dimension=chosen,
-        classes=class_differences(
+        classes=compute_class_differences(
             pair, chosen, of_classes, hidden.get(chosen, frozenset())
         )
         if of_classes
         else [],
-        instances=_instance_changes(pair, chosen, metric) if sees_instances else None,
+        instances=_load_instance_changes(pair, chosen, metric)
+        if sees_instances
+        else None,
         sees_instances=sees_instances,
     )
 
 
-def _score_changes(pair: EvaluationPair) -> list[ScoreChange]:
+def _compute_score_changes(pair: EvaluationPair) -> list[ScoreChange]:
     after, before = (
         {score.metric: score.value for score in side.scores.all()}
         for side in (pair.a, pair.b)
@@ -226,23 +236,27 @@ def _score_changes(pair: EvaluationPair) -> list[ScoreChange]:
     ]
 
 
-def _metric_by_name(metrics: Sequence[Metric], name: str) -> Metric | None:
+def _find_metric_by_name(metrics: Sequence[Metric], name: str) -> Metric | None:
     first = next(iter(metrics), None)
     return next((metric for metric in metrics if metric.name == name), first)
 
 
-def _instance_changes(
+def _load_instance_changes(
     pair: EvaluationPair, dimension: str, name: str
 ) -> InstanceChanges | None:
-    with_merit = [one for one in pair.pooled if one.higher_is_better is not None]
-    metric = _metric_by_name(with_merit, name)
+    with_merit = [
+        one
+        for one in pair.metrics_with_instance_values
+        if one.higher_is_better is not None
+    ]
+    metric = _find_metric_by_name(with_merit, name)
     if metric is None:
         return None
     after, before = (
-        values_by_instance(side, [metric]).get(metric.name, {})
+        load_values_by_instance(side, [metric]).get(metric.name, {})
         for side in (pair.a, pair.b)
     )
-    labels = classes_by_instance(pair.a, dimension) if dimension else {}
+    labels = load_classes_by_instance(pair.a, dimension) if dimension else {}
     shared = [name for name in after if name in before]
     return (
         _classify_instance_changes(metric, shared, before, after, labels)
@@ -259,7 +273,7 @@ def _classify_instance_changes(
     labels: Mapping[str, tuple[str, ...]],
 ) -> InstanceChanges:
     sign = 1 if metric.higher_is_better else -1
-    tolerance = ROUNDING * max(1.0, metric.scale)
+    tolerance = ROUNDING_TOLERANCE * max(1.0, metric.scale)
     right: list[InstanceChange] = []
     wrong: list[InstanceChange] = []
     better = worse = 0
@@ -271,7 +285,7 @@ def _classify_instance_changes(
             continue
         change = InstanceChange(
             name=name,
-            classes=labels.get(name) or (NO_CLASS,),
+            classes=labels.get(name) or (NO_CLASS_LABEL,),
             before=before[name],
             after=after[name],
         )
@@ -295,7 +309,7 @@ def _classify_instance_changes(
 
 def _is_best_possible_value(metric: Metric, value: float) -> bool:
     best = metric.value_range[bool(metric.higher_is_better)]
-    return abs(value - best) <= ROUNDING * max(1.0, metric.scale)
+    return abs(value - best) <= ROUNDING_TOLERANCE * max(1.0, metric.scale)
 
 
 def _count_changes_by_class(changes: Sequence[InstanceChange]) -> Counter[str]:

@@ -9,13 +9,13 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.query import (
     PageParameters,
-    number_parameter,
-    numbers_parameter,
-    search_parameter,
-    switch_parameter,
-    text_parameter,
+    declare_number_list_parameter,
+    declare_number_parameter,
+    declare_search_parameter,
+    declare_switch_parameter,
+    declare_text_parameter,
 )
-from citeboard.teams.access import teams_of
+from citeboard.teams.access import find_teams_of_user
 from scoring.models import Evaluation
 from scoring.results.board.standings import Board, expand_rows_to_runs
 from scoring.results.board.visibility import may_see_scores
@@ -26,7 +26,7 @@ MAX_OWN_RUNS_OFFERED = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender:
+class ComparableRun:
     run: int
     system: str
     display_name: str
@@ -36,9 +36,9 @@ class Contender:
         return f"{self.system} ({self.display_name})"
 
 
-def contenders_on_board(board: Board) -> list[Contender]:
+def list_comparable_runs_on_board(board: Board) -> list[ComparableRun]:
     return [
-        Contender(
+        ComparableRun(
             run=row.submission,
             system=row.system,
             display_name=_("%(team)s, run %(number)s")
@@ -52,12 +52,16 @@ def contenders_on_board(board: Board) -> list[Contender]:
     ]
 
 
-def contenders_of_own_teams(board: Board, viewer: object) -> list[Contender]:
-    scores = Evaluation.objects.known_at(board.frozen_at)
+def list_comparable_runs_of_own_teams(
+    board: Board, viewer: object
+) -> list[ComparableRun]:
+    scores = Evaluation.objects.with_scores_existing_at(board.frozen_at)
     scored = scores.filter(
         submission=OuterRef("pk"), gold=board.gold, rules=board.rules
     )
-    own = Submission.objects.filter(phase=board.phase, team__in=teams_of(viewer))
+    own = Submission.objects.filter(
+        phase=board.phase, team__in=find_teams_of_user(viewer)
+    )
     runs = own.filter(Exists(scored), status=Submission.Status.SCORED).select_related(
         "team"
     )
@@ -70,28 +74,28 @@ def contenders_of_own_teams(board: Board, viewer: object) -> list[Contender]:
         run.phase = board.phase
     # As the runs are in one phase and of the viewer's teams, check one run.
     return (
-        [_contender_of_run(run) for run in unseen]
+        [_build_comparable_run(run) for run in unseen]
         if unseen and may_see_scores(unseen[0], viewer)
         else []
     )
 
 
-def _contender_of_run(run: Submission) -> Contender:
+def _build_comparable_run(run: Submission) -> ComparableRun:
     display_name = _("baseline")
     if run.team:
         display_name = _("%(team)s, run %(number)s") % {
             "team": run.team.name,
             "number": run.number,
         }
-    return Contender(run=run.pk, system=run.system, display_name=display_name)
+    return ComparableRun(run=run.pk, system=run.system, display_name=display_name)
 
 
-ChosenTwo = tuple[Contender, Contender]
+PairOfComparableRuns = tuple[ComparableRun, ComparableRun]
 
 
-def visible_contender_or_404(
-    board: Board, viewer: object, offered: Iterable[Contender], number: int
-) -> Contender:
+def find_comparable_run_or_404(
+    board: Board, viewer: object, offered: Iterable[ComparableRun], number: int
+) -> ComparableRun:
     if chosen := next(
         (contender for contender in offered if contender.run == number), None
     ):
@@ -107,19 +111,19 @@ def visible_contender_or_404(
         raise Http404(
             _("There is no run here whose numbers are shown to you under this number.")
         )
-    return _contender_of_run(run)
+    return _build_comparable_run(run)
 
 
-def choose_two_contenders(
+def choose_two_runs_to_compare(
     board: Board,
     viewer: object,
-    offered: Sequence[Contender],
+    offered: Sequence[ComparableRun],
     numbers: tuple[int | None, int | None],
-) -> ChosenTwo | None:
+) -> PairOfComparableRuns | None:
     a, b = (
         None
         if number is None
-        else visible_contender_or_404(board, viewer, offered, number)
+        else find_comparable_run_or_404(board, viewer, offered, number)
         for number in numbers
     )
     if a is None:
@@ -133,14 +137,14 @@ def choose_two_contenders(
     return (a, b) if a is not None and b is not None and a != b else None
 
 
-def newest_evaluations_of(
-    board: Board, contenders: Iterable[Contender]
+def find_newest_evaluations_of_runs(
+    board: Board, contenders: Iterable[ComparableRun]
 ) -> list[Evaluation | None]:
     """Return the newest evaluation of each compared run on the board's gold and rule
     set.
     """
     runs = [contender.run for contender in contenders]
-    known = Evaluation.objects.known_at(board.frozen_at)
+    known = Evaluation.objects.with_scores_existing_at(board.frozen_at)
     scored = known.filter(
         submission__in=runs, rules=board.rules, gold=board.gold
     ).order_by("pk")
@@ -153,8 +157,12 @@ def newest_evaluations_of(
     return [newest.get(run) for run in runs]
 
 
-#: FILE_FORMS are formats of exported instances, of which SAMPLES needs a single run.
-CSV_FILE, WORKBOOK, SAMPLES = FILE_FORMS = ("csv", "xlsx", "every-eval-ever.zip")
+#: INSTANCE_EXPORT_FORMATS are formats of exported instances; EVERY_EVAL_EVER_FORMAT needs a single run.
+CSV_FORMAT, WORKBOOK_FORMAT, EVERY_EVAL_EVER_FORMAT = INSTANCE_EXPORT_FORMATS = (
+    "csv",
+    "xlsx",
+    "every-eval-ever.zip",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -163,15 +171,15 @@ class InstancesQuery(PageParameters):
     is the name of a single instance, and ``kind`` selects instances by their outcome.
     """
 
-    rules: str | None = text_parameter("rules", default=None)
-    metric: str = text_parameter("metric")
-    which: str = text_parameter("which")
-    of_class: str = text_parameter("class")
-    kind: str = text_parameter("outcome")
-    text: str = search_parameter("q")
-    instance: str = text_parameter("instance", max_length=1_000)
-    page: int = number_parameter("page", default=1)
-    as_file: str = text_parameter("as", choices=FILE_FORMS)
+    rules: str | None = declare_text_parameter("rules", default=None)
+    metric: str = declare_text_parameter("metric")
+    which: str = declare_text_parameter("which")
+    of_class: str = declare_text_parameter("class")
+    kind: str = declare_text_parameter("outcome")
+    text: str = declare_search_parameter("q")
+    instance: str = declare_text_parameter("instance", max_length=1_000)
+    page: int = declare_number_parameter("page", default=1)
+    as_file: str = declare_text_parameter("as", choices=INSTANCE_EXPORT_FORMATS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -180,23 +188,23 @@ class AllSystemsInstancesQuery(InstancesQuery):
     HTML form cannot put the id of the run into the path of the URL.
     """
 
-    run: int | None = number_parameter("run")
+    run: int | None = declare_number_parameter("run")
 
 
 @dataclass(frozen=True, kw_only=True)
 class TwoRunsInstancesQuery(InstancesQuery):
-    a: int | None = number_parameter("a")
-    b: int | None = number_parameter("b")
-    gold: int | None = number_parameter("gold")
+    a: int | None = declare_number_parameter("a")
+    b: int | None = declare_number_parameter("b")
+    gold: int | None = declare_number_parameter("gold")
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeveralRunsQuery(PageParameters):
-    runs: tuple[int, ...] = numbers_parameter("run")
-    rules: str | None = text_parameter("rules", default=None)
-    gold: int | None = number_parameter("gold")
-    dimension: str = text_parameter("dimension")
-    metric: str = text_parameter("metric")
+    runs: tuple[int, ...] = declare_number_list_parameter("run")
+    rules: str | None = declare_text_parameter("rules", default=None)
+    gold: int | None = declare_number_parameter("gold")
+    dimension: str = declare_text_parameter("dimension")
+    metric: str = declare_text_parameter("metric")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,13 +214,13 @@ class TwoRunsQuery(PageParameters):
     immediately.
     """
 
-    a: int | None = number_parameter("a")
-    b: int | None = number_parameter("b")
-    rules: str | None = text_parameter("rules", default=None)
-    gold: int | None = number_parameter("gold")
-    dimension: str = text_parameter("dimension")
-    metric: str = text_parameter("metric")
-    label: str = text_parameter("class")
-    page: int = number_parameter("page", default=1)
-    figure: str = text_parameter("figure", max_length=80)
-    tests: bool = switch_parameter("tests", "now", default=False)
+    a: int | None = declare_number_parameter("a")
+    b: int | None = declare_number_parameter("b")
+    rules: str | None = declare_text_parameter("rules", default=None)
+    gold: int | None = declare_number_parameter("gold")
+    dimension: str = declare_text_parameter("dimension")
+    metric: str = declare_text_parameter("metric")
+    label: str = declare_text_parameter("class")
+    page: int = declare_number_parameter("page", default=1)
+    figure: str = declare_text_parameter("figure", max_length=80)
+    tests: bool = declare_switch_parameter("tests", "now", default=False)

@@ -12,85 +12,92 @@ from typing import Any
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import format_thousands
-from scoring.offline.sample import public_sample, shown_sample
+from scoring.offline.sample import find_public_sample, iterate_sample_instances
 from scoring.results.comparison.pieces import (
-    ANSWER,
-    BOTH,
+    CITATION_POSITION,
     GOLD,
-    PLACE,
-    Beside,
-    InstanceLine,
-    InstancePart,
-    TextPiece,
+    IN_GOLD_AND_ANSWER,
+    ONLY_IN_ANSWER,
+    DisplayedInstanceLine,
+    DisplayedInstancePart,
+    MarkedTextPiece,
+    ValuesByName,
 )
 from scoring.results.comparison.viewing import (
-    InstanceSides,
-    instance_side_parts,
-    outcomes_from_marks,
+    VisibleInstanceValues,
+    build_instance_parts_with_marks,
+    find_outcomes_from_marks,
 )
 from tasks.types import TaskType, base, task_type
 
 OUTCOME_LABELS = {
-    base.ALIKE: gettext_lazy("wrong, with words of the citation"),
-    base.WRONG: gettext_lazy("wrong, without words of the citation"),
-    base.IMPLIED: gettext_lazy("missed, without words of the citation"),
-    base.MISSED: gettext_lazy("missed, with words of the citation"),
-    base.RIGHT: gettext_lazy("right"),
+    base.ALIKE_OUTCOME: gettext_lazy("wrong, with words of the citation"),
+    base.WRONG_OUTCOME: gettext_lazy("wrong, without words of the citation"),
+    base.IMPLIED_OUTCOME: gettext_lazy("missed, without words of the citation"),
+    base.MISSED_OUTCOME: gettext_lazy("missed, with words of the citation"),
+    base.RIGHT_OUTCOME: gettext_lazy("right"),
 }
 #: Further outcomes of an instance are empty, near, no mark and nothing shared.
-EMPTY, NEAR, NO_MARK, NOTHING_SHARED = "empty", "near", "no-mark", "nothing-shared"
-ENTITY_FOUND, ENTITY_MISSED, ENTITY_WRONG = (
+EMPTY_ANSWER_OUTCOME, NEAR_MISS_OUTCOME, NO_MARK_OUTCOME, NO_SHARED_WORD_OUTCOME = (
+    "empty",
+    "near",
+    "no-mark",
+    "nothing-shared",
+)
+ENTITY_FOUND_OUTCOME, ENTITY_MISSED_OUTCOME, ENTITY_WRONG_OUTCOME = (
     "entity-found",
     "entity-missed",
     "entity-wrong",
 )
-LAST_RANK_BY_OUTCOME = {"hit-1": 1, "hit-2-3": 3, "hit-4-10": 10}
+LAST_RANK_BY_HIT_OUTCOME = {"hit-1": 1, "hit-2-3": 3, "hit-4-10": 10}
 NO_HIT_OUTCOME = "no-hit"
 ALL_OUTCOME_LABELS = OUTCOME_LABELS | {
-    EMPTY: gettext_lazy("no answer"),
-    NEAR: gettext_lazy("near miss: up to two sentences beside"),
-    NO_MARK: gettext_lazy("no mark of a passage"),
-    NOTHING_SHARED: gettext_lazy("no word shared with the gold"),
+    EMPTY_ANSWER_OUTCOME: gettext_lazy("no answer"),
+    NEAR_MISS_OUTCOME: gettext_lazy("near miss: up to two sentences beside"),
+    NO_MARK_OUTCOME: gettext_lazy("no mark of a passage"),
+    NO_SHARED_WORD_OUTCOME: gettext_lazy("no word shared with the gold"),
     "hit-1": gettext_lazy("cited paper first"),
     "hit-2-3": gettext_lazy("cited paper second or third"),
     "hit-4-10": gettext_lazy("cited paper fourth to tenth"),
     NO_HIT_OUTCOME: gettext_lazy("cited paper not in the first ten"),
-    ENTITY_FOUND: gettext_lazy("an entity of the gold found"),
-    ENTITY_MISSED: gettext_lazy("an entity of the gold missed"),
-    ENTITY_WRONG: gettext_lazy("an entity that the gold does not have"),
+    ENTITY_FOUND_OUTCOME: gettext_lazy("an entity of the gold found"),
+    ENTITY_MISSED_OUTCOME: gettext_lazy("an entity of the gold missed"),
+    ENTITY_WRONG_OUTCOME: gettext_lazy("an entity that the gold does not have"),
     "first-1": gettext_lazy("relevant document first"),
     "first-2-3": gettext_lazy("relevant document second or third"),
     "first-4-10": gettext_lazy("relevant document fourth to tenth"),
     "first-none": gettext_lazy("no relevant document in the first ten"),
 }
 MAX_NEAR_MISS_SENTENCES = 2
-OUTCOMES_IN_GOLD = (base.RIGHT, base.IMPLIED, base.MISSED)
-#: QUESTIONS_BY_FORM contains the question that each task asks, as one sentence.
-QUESTIONS_BY_FORM = {
-    base.SENTENCES: gettext_lazy(
+OUTCOMES_IN_GOLD = (base.RIGHT_OUTCOME, base.IMPLIED_OUTCOME, base.MISSED_OUTCOME)
+#: QUESTIONS_BY_TASK_FORM contains the question that each task asks, as one sentence.
+QUESTIONS_BY_TASK_FORM = {
+    base.SENTENCES_VIEW: gettext_lazy(
         "Which sentences of the cited paper does this citation mean?"
     ),
-    base.RANKING: gettext_lazy("Which paper is cited here?"),
-    base.TEXTS: gettext_lazy("Write this text from what is given."),
-    base.MARKS: gettext_lazy(
+    base.RANKING_VIEW: gettext_lazy("Which paper is cited here?"),
+    base.TEXTS_VIEW: gettext_lazy("Write this text from what is given."),
+    base.MARKS_VIEW: gettext_lazy(
         "Answer from the passages, with a mark where each claim comes from."
     ),
-    base.LABELS: gettext_lazy("Which label is right?"),
-    base.LINES: gettext_lazy("What is the answer?"),
-    base.MARKED_TEXT: gettext_lazy("Which parts of this text are meant?"),
-    base.EVIDENCE: gettext_lazy("Which sentences support or contradict this claim?"),
-    base.REPORTS: gettext_lazy(
+    base.LABELS_VIEW: gettext_lazy("Which label is right?"),
+    base.LINES_VIEW: gettext_lazy("What is the answer?"),
+    base.MARKED_TEXT_VIEW: gettext_lazy("Which parts of this text are meant?"),
+    base.EVIDENCE_VIEW: gettext_lazy(
+        "Which sentences support or contradict this claim?"
+    ),
+    base.REPORTS_VIEW: gettext_lazy(
         "Write a report on this topic and name the documents behind each sentence."
     ),
-    base.TAGS: gettext_lazy("Which words are entities, and of which types?"),
+    base.TAGS_VIEW: gettext_lazy("Which words are entities, and of which types?"),
 }
 #: JUDGEMENT_LABELS maps a judgement of a sentence or nugget to a kind of piece and a text.
 JUDGEMENT_LABELS = {
-    base.RIGHT: (BOTH, gettext_lazy("supported")),
-    base.ALIKE: (BOTH, gettext_lazy("partly supported")),
-    base.WRONG: (ANSWER, gettext_lazy("not supported")),
-    base.MISSED: (GOLD, gettext_lazy("nugget missed")),
-    base.CONTEXT: ("", gettext_lazy("not judged")),
+    base.RIGHT_OUTCOME: (IN_GOLD_AND_ANSWER, gettext_lazy("supported")),
+    base.ALIKE_OUTCOME: (IN_GOLD_AND_ANSWER, gettext_lazy("partly supported")),
+    base.WRONG_OUTCOME: (ONLY_IN_ANSWER, gettext_lazy("not supported")),
+    base.MISSED_OUTCOME: (GOLD, gettext_lazy("nugget missed")),
+    base.CONTEXT_OUTCOME: ("", gettext_lazy("not judged")),
 }
 #: Shared words with fewer than MIN_SHARED_WORD_LETTERS letters are not marked.
 MIN_SHARED_WORD_LETTERS = 4
@@ -103,43 +110,45 @@ _CITATION_PLACE_PATTERN = re.compile(r"<(?:OTHER)?REF>")
 _INPUT_TAGS_PATTERN = re.compile(r"</?(?:abs|ctx_[ab])> ?")
 
 
-Judged = Sequence[tuple[str, str]]
+OutcomesOfTexts = Sequence[tuple[str, str]]
 
 
-def instance_parts(
+def build_instance_parts_for_display(
     form: str,
     *,
     given: str,
     gold: str,
     answers: Mapping[str, str],
-    judged: Mapping[str, Judged],
-    beside: Mapping[str, Beside],
-    claims: Mapping[str, Sequence[InstanceLine]],
+    judged: Mapping[str, OutcomesOfTexts],
+    beside: Mapping[str, ValuesByName],
+    claims: Mapping[str, Sequence[DisplayedInstanceLine]],
     pool: int = 0,
-) -> list[InstancePart]:
+) -> list[DisplayedInstancePart]:
     """Return the parts of an instance as they are displayed, such as inputs, gold and
     answers. The mappings contain values of runs, keyed by the name of the run, and
     hidden values are empty.
     """
-    lines_given = _input_lines(form, given, answers.values())
+    lines_given = _build_input_lines(form, given, answers.values())
     if pool:
         lines_given.append(
-            InstanceLine(
+            DisplayedInstanceLine(
                 [], words=_("to choose from: %(n)s") % {"n": format_thousands(pool)}
             )
         )
-    parts = [InstancePart(_("Given"), "given", lines_given)] if lines_given else []
-    parts += _judged_parts(form, judged)
-    if form == base.SENTENCES and any(judged.values()):
+    parts = (
+        [DisplayedInstancePart(_("Given"), "given", lines_given)] if lines_given else []
+    )
+    parts += _build_judged_parts(form, judged)
+    if form == base.SENTENCES_VIEW and any(judged.values()):
         return parts
-    draw = _LINE_BUILDERS_BY_FORM.get(form, _text_lines)
+    draw = _LINE_BUILDERS_BY_FORM.get(form, _build_text_lines)
     if gold:
         lines = draw(gold, list(answers.values()), GOLD)
-        if form == base.RANKING and len(judged) == 1:
+        if form == base.RANKING_VIEW and len(judged) == 1:
             # If the shown ranking lacks the cited paper, show the paper's position.
             [outcomes] = judged.values()
             places = {
-                _candidate_name(text): text.partition(".")[0]
+                _strip_rank_and_grade(text): text.partition(".")[0]
                 for _outcome, text in outcomes
             }
             at = {
@@ -151,39 +160,50 @@ def instance_parts(
                 replace(line, words=at.get(line.pieces[0].text, line.words))
                 for line in lines
             ]
-        parts.append(InstancePart(_("Gold"), GOLD, lines))
+        parts.append(DisplayedInstancePart(_("Gold"), GOLD, lines))
     for name, answer in answers.items():
-        lines = draw(answer, [gold] if gold else [], ANSWER) if answer else []
+        lines = draw(answer, [gold] if gold else [], ONLY_IN_ANSWER) if answer else []
         said = beside.get(name, ())
-        if form == base.RANKING:
-            scores = {_candidate_name(candidate): score for candidate, score in said}
+        if form == base.RANKING_VIEW:
+            scores = {
+                _strip_rank_and_grade(candidate): score for candidate, score in said
+            }
             lines = [
-                _append_number(line, scores.get(line.pieces[0].text)) for line in lines
+                _append_number_to_line(line, scores.get(line.pieces[0].text))
+                for line in lines
             ]
         heading = _("Answer of %(system)s") % {"system": name} if name else _("Answer")
-        parts.append(InstancePart(heading, ANSWER, lines, form == base.RANKING))
+        parts.append(
+            DisplayedInstancePart(
+                heading, ONLY_IN_ANSWER, lines, form == base.RANKING_VIEW
+            )
+        )
         if told := claims.get(name):
             heading = (
                 _("Claims of %(system)s") % {"system": name} if name else _("Claims")
             )
-            parts.append(InstancePart(heading, ANSWER, told))
+            parts.append(DisplayedInstancePart(heading, ONLY_IN_ANSWER, told))
     return parts
 
 
-def _append_number(line: InstanceLine, number: float | None) -> InstanceLine:
+def _append_number_to_line(
+    line: DisplayedInstanceLine, number: float | None
+) -> DisplayedInstanceLine:
     """Append a number, if any, to the words of a displayed line."""
     words = [line.words, "" if number is None else f"{number:.4g}"]
     return replace(line, words=" · ".join(filter(None, words)))
 
 
-def claim_lines(claims: Sequence[Mapping[str, Any]]) -> list[InstanceLine]:
+def build_claim_lines(
+    claims: Sequence[Mapping[str, Any]],
+) -> list[DisplayedInstanceLine]:
     lines = []
     for claim in claims:
-        kind = BOTH if claim["is_supported"] else ANSWER
+        kind = IN_GOLD_AND_ANSWER if claim["is_supported"] else ONLY_IN_ANSWER
         marks = [f"[{mark['number']}] {mark['why']}".strip() for mark in claim["marks"]]
         lines.append(
-            InstanceLine(
-                [TextPiece(claim["text"], kind)],
+            DisplayedInstanceLine(
+                [MarkedTextPiece(claim["text"], kind)],
                 kind,
                 "; ".join([claim["verdict"], *marks]),
             )
@@ -191,26 +211,28 @@ def claim_lines(claims: Sequence[Mapping[str, Any]]) -> list[InstanceLine]:
     return lines
 
 
-def _input_lines(form: str, text: str, answers: Iterable[str]) -> list[InstanceLine]:
-    if form == base.TEXTS:
+def _build_input_lines(
+    form: str, text: str, answers: Iterable[str]
+) -> list[DisplayedInstanceLine]:
+    if form == base.TEXTS_VIEW:
         text = _INPUT_TAGS_PATTERN.sub("", text)
     lines = [line for line in text.split("\n") if line.strip()]
-    if form != base.MARKS:
+    if form != base.MARKS_VIEW:
         return [
-            InstanceLine(_split_at_marks(line, _CITATION_PLACE_PATTERN))
+            DisplayedInstanceLine(_split_at_marks(line, _CITATION_PLACE_PATTERN))
             for line in lines
         ]
     cited = {
         mark for answer in answers for mark in _CITATION_MARK_PATTERN.findall(answer)
     }
-    drawn_lines = [InstanceLine([TextPiece(lines[0])])] if lines else []
+    drawn_lines = [DisplayedInstanceLine([MarkedTextPiece(lines[0])])] if lines else []
     for line in lines[1:]:
         is_cited = line.partition(" ")[0] in cited
         words = _("cited") if is_cited else _("not cited")
         drawn_lines.append(
-            InstanceLine(
+            DisplayedInstanceLine(
                 _split_at_marks(line, _CITATION_MARK_PATTERN, 1),
-                ANSWER if is_cited else "",
+                ONLY_IN_ANSWER if is_cited else "",
                 words,
             )
         )
@@ -219,21 +241,23 @@ def _input_lines(form: str, text: str, answers: Iterable[str]) -> list[InstanceL
 
 def _split_at_marks(
     text: str, pattern: re.Pattern[str], count: int = 0
-) -> list[TextPiece]:
+) -> list[MarkedTextPiece]:
     pieces, end = [], 0
     for number, match in enumerate(pattern.finditer(text), start=1):
         names = {"<REF>": _("[cited here]"), "<OTHERREF>": _("[another citation]")}
         pieces += [
-            TextPiece(text[end : match.start()]),
-            TextPiece(names.get(match[0], match[0]), PLACE),
+            MarkedTextPiece(text[end : match.start()]),
+            MarkedTextPiece(names.get(match[0], match[0]), CITATION_POSITION),
         ]
         end = match.end()
         if number == count:
             break
-    return [piece for piece in (*pieces, TextPiece(text[end:])) if piece.text]
+    return [piece for piece in (*pieces, MarkedTextPiece(text[end:])) if piece.text]
 
 
-def _sentences_with_runs(form: str, judged: Mapping[str, Judged]) -> list[InstanceLine]:
+def _build_sentence_lines_with_runs(
+    form: str, judged: Mapping[str, OutcomesOfTexts]
+) -> list[DisplayedInstanceLine]:
     """Return the sentences that the gold or any run contains, in the order of the
     paper, each with the runs that contain the sentence.
     """
@@ -242,111 +266,131 @@ def _sentences_with_runs(form: str, judged: Mapping[str, Judged]) -> list[Instan
         for outcome, sentence in outcomes:
             order.setdefault(sentence, []).append((name, outcome))
     lines = []
-    for sentence in sorted(order, key=_sentence_number):
+    for sentence in sorted(order, key=_parse_sentence_number):
         told = order[sentence]
         in_gold = any(outcome in OUTCOMES_IN_GOLD for _name, outcome in told)
         having = [
             name
             for name, outcome in told
-            if outcome in (base.RIGHT, base.ALIKE, base.WRONG)
+            if outcome in (base.RIGHT_OUTCOME, base.ALIKE_OUTCOME, base.WRONG_OUTCOME)
         ]
         kind = (
-            BOTH
+            IN_GOLD_AND_ANSWER
             if in_gold and having
             else GOLD
             if in_gold
-            else ANSWER
+            else ONLY_IN_ANSWER
             if having
             else ""
         )
         if len(judged) == 1:
             words = (
                 str(OUTCOME_LABELS.get(told[0][1], ""))
-                if form == base.SENTENCES
-                else _gold_or_answer_text(kind)
+                if form == base.SENTENCES_VIEW
+                else _describe_gold_or_answer_mark(kind)
             )
         else:
             words = ", ".join([*([_("gold")] if in_gold else []), *having])
-        lines.append(InstanceLine([TextPiece(sentence, kind)], kind, words))
+        lines.append(
+            DisplayedInstanceLine([MarkedTextPiece(sentence, kind)], kind, words)
+        )
     return lines
 
 
-def _judged_parts(form: str, judged: Mapping[str, Judged]) -> list[InstancePart]:
+def _build_judged_parts(
+    form: str, judged: Mapping[str, OutcomesOfTexts]
+) -> list[DisplayedInstancePart]:
     """Return the displayed parts of an instance that show the text with the answers
     marked, or the judgements of each run.
     """
-    if form == base.REPORTS:
-        return _judgement_parts(judged)
-    if form == base.RANKING or not any(judged.values()):
+    if form == base.REPORTS_VIEW:
+        return _build_judgement_parts(judged)
+    if form == base.RANKING_VIEW or not any(judged.values()):
         return []
-    heading = _("The cited paper") if form == base.SENTENCES else _("The passages")
-    return [InstancePart(heading, "paper", _sentences_with_runs(form, judged))]
+    heading = _("The cited paper") if form == base.SENTENCES_VIEW else _("The passages")
+    return [
+        DisplayedInstancePart(
+            heading, "paper", _build_sentence_lines_with_runs(form, judged)
+        )
+    ]
 
 
-def _judgement_parts(judged: Mapping[str, Judged]) -> list[InstancePart]:
+def _build_judgement_parts(
+    judged: Mapping[str, OutcomesOfTexts],
+) -> list[DisplayedInstancePart]:
     """Return the judged sentences and nuggets of each run as displayed parts, in order."""
     parts = []
     for name, outcomes in judged.items():
         lines = []
         for outcome, text in outcomes:
             kind, words = JUDGEMENT_LABELS[outcome]
-            lines.append(InstanceLine([TextPiece(text, kind)], kind, str(words)))
+            lines.append(
+                DisplayedInstanceLine([MarkedTextPiece(text, kind)], kind, str(words))
+            )
         heading = (
             _("Judgements of %(system)s") % {"system": name}
             if name
             else _("Judgements")
         )
         if lines:
-            parts.append(InstancePart(heading, "paper", lines))
+            parts.append(DisplayedInstancePart(heading, "paper", lines))
     return parts
 
 
-def _sentence_number(sentence: str) -> int:
+def _parse_sentence_number(sentence: str) -> int:
     digits = re.match(r"\[\D*(\d+)", sentence)
     return int(digits[1]) if digits else 0
 
 
-def _ranking_lines(text: str, others: Sequence[str], own: str) -> list[InstanceLine]:
-    names = {_candidate_name(line) for other in others for line in other.split("\n")}
-    words = {GOLD: _("found"), ANSWER: _("the cited paper")}
-    missed = {GOLD: _("not among those shown"), ANSWER: ""}
+def _build_ranking_lines(
+    text: str, others: Sequence[str], own: str
+) -> list[DisplayedInstanceLine]:
+    names = {
+        _strip_rank_and_grade(line) for other in others for line in other.split("\n")
+    }
+    words = {GOLD: _("found"), ONLY_IN_ANSWER: _("the cited paper")}
+    missed = {GOLD: _("not among those shown"), ONLY_IN_ANSWER: ""}
     lines = []
     for line in text.split("\n"):
-        name = _candidate_name(line)
+        name = _strip_rank_and_grade(line)
         is_shared = name in names
-        kind = BOTH if is_shared else GOLD if own == GOLD and others else ""
+        kind = (
+            IN_GOLD_AND_ANSWER if is_shared else GOLD if own == GOLD and others else ""
+        )
         told = words[own] if is_shared else missed[own] if others else ""
-        lines.append(InstanceLine([TextPiece(name, kind)], kind, told))
+        lines.append(DisplayedInstanceLine([MarkedTextPiece(name, kind)], kind, told))
     return lines
 
 
-def _candidate_name(line: str) -> str:
+def _strip_rank_and_grade(line: str) -> str:
     return _GRADE_SUFFIX_PATTERN.sub("", _RANK_PREFIX_PATTERN.sub("", line)).strip()
 
 
-def _gold_or_answer_text(kind: str) -> str:
+def _describe_gold_or_answer_mark(kind: str) -> str:
     return {
-        BOTH: _("gold and answer"),
+        IN_GOLD_AND_ANSWER: _("gold and answer"),
         GOLD: _("only in the gold"),
-        ANSWER: _("only in the answer"),
+        ONLY_IN_ANSWER: _("only in the answer"),
     }.get(kind, "")
 
 
-def _text_lines(text: str, others: Sequence[str], own: str) -> list[InstanceLine]:
+def _build_text_lines(
+    text: str, others: Sequence[str], own: str
+) -> list[DisplayedInstanceLine]:
     """Return the lines of a text, with marks at passages and at words that another text
     shares.
     """
-    shared = _long_words_of(others)
+    shared = _collect_long_words(others)
     lines = []
     for line in text.split("\n"):
-        pieces: list[TextPiece] = []
+        pieces: list[MarkedTextPiece] = []
         for piece in _split_at_marks(line, _CITATION_MARK_PATTERN):
             pieces += [piece] if piece.kind else _mark_shared_words(piece.text, shared)
-        lines.append(InstanceLine(pieces))
+        lines.append(DisplayedInstanceLine(pieces))
     return lines
 
 
-def _long_words_of(texts: Sequence[str]) -> set[str]:
+def _collect_long_words(texts: Sequence[str]) -> set[str]:
     return {
         word
         for text in texts
@@ -355,86 +399,97 @@ def _long_words_of(texts: Sequence[str]) -> set[str]:
     }
 
 
-def _mark_shared_words(text: str, shared: set[str]) -> list[TextPiece]:
+def _mark_shared_words(text: str, shared: set[str]) -> list[MarkedTextPiece]:
     pieces, end = [], 0
     for match in _WORD_PATTERN.finditer(text):
         if match[0].casefold() in shared:
-            pieces += [TextPiece(text[end : match.start()]), TextPiece(match[0], BOTH)]
+            pieces += [
+                MarkedTextPiece(text[end : match.start()]),
+                MarkedTextPiece(match[0], IN_GOLD_AND_ANSWER),
+            ]
             end = match.end()
-    return [piece for piece in (*pieces, TextPiece(text[end:])) if piece.text]
+    return [piece for piece in (*pieces, MarkedTextPiece(text[end:])) if piece.text]
 
 
 _LINE_BUILDERS_BY_FORM: Mapping[
-    str, Callable[[str, Sequence[str], str], list[InstanceLine]]
+    str, Callable[[str, Sequence[str], str], list[DisplayedInstanceLine]]
 ] = {
-    base.RANKING: _ranking_lines,
+    base.RANKING_VIEW: _build_ranking_lines,
 }
 
 
-def outcomes_of_instance(kind: TaskType, shown: base.ShownInstance) -> set[str]:
+def find_outcomes_of_instance(kind: TaskType, shown: base.ShownInstance) -> set[str]:
     """Return the outcomes of an instance (such as right or wrong), which reveal the
-    gold. For label tasks, an outcome has the form `GOLD → ANSWER`.
+    gold. For label tasks, an outcome has the form `GOLD → ONLY_IN_ANSWER`.
     """
     form = kind.drawn_as
     if not shown.answer:
-        return {EMPTY}
-    if kind.declared is not None and form != base.LABELS:
-        return outcomes_from_marks(form, shown)
-    if form == base.SENTENCES:
+        return {EMPTY_ANSWER_OUTCOME}
+    if kind.declared is not None and form != base.LABELS_VIEW:
+        return find_outcomes_from_marks(form, shown)
+    if form == base.SENTENCES_VIEW:
         kinds = {
             outcome for outcome, _text in shown.judged if outcome in OUTCOME_LABELS
         }
         gold, wrong = (
             [
-                _sentence_number(text)
+                _parse_sentence_number(text)
                 for outcome, text in shown.judged
                 if outcome in outcomes
             ]
-            for outcomes in (OUTCOMES_IN_GOLD, (base.ALIKE, base.WRONG))
+            for outcomes in (OUTCOMES_IN_GOLD, (base.ALIKE_OUTCOME, base.WRONG_OUTCOME))
         )
         return kinds | {
-            NEAR
+            NEAR_MISS_OUTCOME
             for one in wrong
             for other in gold
             if abs(one - other) <= MAX_NEAR_MISS_SENTENCES
         }
-    if form == base.RANKING:
-        cited = {_candidate_name(line) for line in shown.gold.split("\n")}
+    if form == base.RANKING_VIEW:
+        cited = {_strip_rank_and_grade(line) for line in shown.gold.split("\n")}
         ranked = enumerate(
-            (_candidate_name(line) for line in shown.answer.split("\n")), start=1
+            (_strip_rank_and_grade(line) for line in shown.answer.split("\n")), start=1
         )
         first = next((place for place, name in ranked if name in cited), math.inf)
         return {
             next(
-                (kind for kind, last in LAST_RANK_BY_OUTCOME.items() if first <= last),
+                (
+                    kind
+                    for kind, last in LAST_RANK_BY_HIT_OUTCOME.items()
+                    if first <= last
+                ),
                 NO_HIT_OUTCOME,
             )
         }
-    if form == base.LABELS:
+    if form == base.LABELS_VIEW:
         return {f"{shown.gold} → {shown.answer}".replace("\n", ", ")}
-    if form == base.MARKS:
-        return set() if _CITATION_MARK_PATTERN.search(shown.answer) else {NO_MARK}
-    if form == base.TEXTS and not _long_words_of([shown.gold]) & _long_words_of(
-        [shown.answer]
-    ):
-        return {NOTHING_SHARED}
+    if form == base.MARKS_VIEW:
+        return (
+            set() if _CITATION_MARK_PATTERN.search(shown.answer) else {NO_MARK_OUTCOME}
+        )
+    if form == base.TEXTS_VIEW and not _collect_long_words(
+        [shown.gold]
+    ) & _collect_long_words([shown.answer]):
+        return {NO_SHARED_WORD_OUTCOME}
     return set()
 
 
-def outcome_label(kind: str) -> str:
+def find_outcome_label(kind: str) -> str:
     return str(ALL_OUTCOME_LABELS.get(kind, kind))
 
 
-def draw(
-    kind: TaskType, shown: base.ShownInstance, claims: Sequence[InstanceLine] = ()
-) -> list[InstancePart]:
+def build_parts_of_whole_instance(
+    kind: TaskType,
+    shown: base.ShownInstance,
+    claims: Sequence[DisplayedInstanceLine] = (),
+) -> list[DisplayedInstancePart]:
     """Return all displayed parts of an instance, for viewers who may see the whole
     instance.
     """
-    if kind.has_parts:
-        return instance_side_parts(
+    if kind.has_answer_parts:
+        return build_instance_parts_with_marks(
             kind,
-            InstanceSides(
+            VisibleInstanceValues(
                 fields=shown.fields,
                 given=shown.given,
                 gold=shown.gold_parts,
@@ -443,11 +498,11 @@ def draw(
                 answer_texts={"": shown.answer},
                 beside={"": shown.beside},
                 marks={"": shown.marks},
-                metric=kind.ranking_metric(kind.default_rules, {}),
+                metric=kind.get_ranking_metric_name(kind.default_rule_set, {}),
                 pool=shown.pool,
             ),
         )
-    return instance_parts(
+    return build_instance_parts_for_display(
         kind.drawn_as,
         given=shown.given,
         gold=shown.gold,
@@ -459,26 +514,32 @@ def draw(
     )
 
 
-def example_parts_of_type(kind: TaskType) -> list[InstancePart]:
+def build_parts_of_type_example(kind: TaskType) -> list[DisplayedInstancePart]:
     """Return the displayed parts of the example of a task type, or no parts if the type
     has no public sample.
     """
-    shown = first_answered_example(kind)
-    return draw(kind, shown) if shown else []
+    shown = find_first_answered_example(kind)
+    return build_parts_of_whole_instance(kind, shown) if shown else []
 
 
-def first_answered_example(kind: TaskType) -> base.ShownInstance | None:
+def find_first_answered_example(kind: TaskType) -> base.ShownInstance | None:
     """Return the first instance of the public sample that the sample's run answers, or
     None if no instance is answered.
     """
-    return _first_answered_instance(kind.slug, tuple(public_sample(kind).items()))
+    return _load_first_answered_instance(
+        kind.slug, tuple(find_public_sample(kind).items())
+    )
 
 
 @lru_cache(maxsize=64)
-def _first_answered_instance(
+def _load_first_answered_instance(
     slug: str, files: tuple[tuple[str, str], ...]
 ) -> base.ShownInstance | None:
     return next(
-        (shown for shown in shown_sample(task_type(slug), dict(files)) if shown.answer),
+        (
+            shown
+            for shown in iterate_sample_instances(task_type(slug), dict(files))
+            if shown.answer
+        ),
         None,
     )

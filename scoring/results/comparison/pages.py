@@ -4,41 +4,50 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from citeboard.core.words import count_with_noun, join_names, localize_separators
-from scoring.figures import Axis, Dots, Measured, Series
+from scoring.figures import Axis, DotPlot, FigureValue, ValueSeries
 from scoring.results.board import differences, formatting
-from scoring.results.board.formatting import dimension_label, metric_label
-from scoring.results.board.gold_keys import DRAW, gold_key_without_nonce
+from scoring.results.board.formatting import (
+    display_name_of_dimension,
+    display_name_of_metric,
+)
+from scoring.results.board.gold_keys import (
+    DRAW_SEED_PLACEHOLDER,
+    build_gold_key_options_for_display,
+)
 from scoring.results.board.visibility import Audience
 from scoring.results.comparison.changes import InstanceChange, RunChanges
 from scoring.results.comparison.contenders import TwoRunsInstancesQuery, TwoRunsQuery
 from scoring.results.comparison.paired_scores import (
     ClassDifference,
     EvaluationPair,
-    Told,
-    class_differences,
-    differing_instances,
-    shared_dimensions,
+    PairedTestResults,
+    compute_class_differences,
+    find_differing_instances,
+    list_shared_dimensions,
 )
 from scoring.stats import jackknife, signature, significance
-from tasks.gold.secrecy import embargoes_of
-from tasks.types.base import printed_options
-from tasks.types.stored_judges import PLACEHOLDERS, with_label_files
+from tasks.gold.secrecy import get_embargoes_of_phase
+from tasks.types.base import replace_paths_by_file_names
+from tasks.types.stored_judges import (
+    LABEL_FILE_PLACEHOLDERS,
+    replace_judges_by_label_files,
+)
 
 
-def _interval_text(result: Mapping[str, Any], scale: float) -> str:
+def _format_difference_interval(result: Mapping[str, Any], scale: float) -> str:
     """Return the interval of a difference between two scores as text, or the reason for
     a missing interval.
     """
     match result.get("no_interval"):
-        case jackknife.NoInterval.SAME:
+        case jackknife.NoIntervalReason.SAME:
             return _("the same in every unit")
-        case jackknife.NoInterval.TOO_FAR as reason:
-            return formatting.missing_interval_reason(reason)
-    return formatting.interval(result["low"], result["high"], scale)
+        case jackknife.NoIntervalReason.TOO_FAR as reason:
+            return formatting.describe_missing_interval(reason)
+    return formatting.format_interval(result["low"], result["high"], scale)
 
 
-def paired_test_context(
-    pair: EvaluationPair, results: Told | None, query: TwoRunsQuery
+def build_paired_test_context(
+    pair: EvaluationPair, results: PairedTestResults | None, query: TwoRunsQuery
 ) -> dict[str, Any]:
     scores = [
         {score.metric: score for score in side.scores.all()}
@@ -49,10 +58,10 @@ def paired_test_context(
         a, b = (one[metric.name] for one in scores)
         both = a.value is not None and b.value is not None
         line = {
-            "label": metric_label(metric.name),
-            "a": formatting.shown(a.value, a.scale, is_infinite=a.is_infinite),
-            "b": formatting.shown(b.value, b.scale, is_infinite=b.is_infinite),
-            "difference": formatting.shown(
+            "label": display_name_of_metric(metric.name),
+            "a": formatting.format_score(a.value, a.scale, is_infinite=a.is_infinite),
+            "b": formatting.format_score(b.value, b.scale, is_infinite=b.is_infinite),
+            "difference": formatting.format_score(
                 a.value - b.value if both else None,  # type: ignore[operator]
                 a.scale,
             ),
@@ -60,14 +69,18 @@ def paired_test_context(
         if results and metric.is_exchangeable:
             result = results[metric.name]
             line |= {
-                "interval": _interval_text(result, metric.scale),
-                "p": p_value_text(result["p"]),
-                "p_holm": p_value_text(result["p_holm"]),
+                "interval": _format_difference_interval(result, metric.scale),
+                "p": format_p_value_or_dash(result["p"]),
+                "p_holm": format_p_value_or_dash(result["p_holm"]),
                 "verdict": "",
                 "test": result["test"],
             }
             p, difference = result["p_holm"], result["difference"]
-            if p is not None and p <= significance.ALPHA and difference is not None:
+            if (
+                p is not None
+                and p <= significance.FAMILYWISE_ERROR_RATE
+                and difference is not None
+            ):
                 is_more = difference > 0
                 sides = (
                     ("higher", "lower")
@@ -86,22 +99,28 @@ def paired_test_context(
         "lines": lines,
         "is_made": results is not None,
         "untested": join_names(
-            [metric_label(one.name) for one in pair.metrics if not one.is_exchangeable]
+            [
+                display_name_of_metric(one.name)
+                for one in pair.metrics
+                if not one.is_exchangeable
+            ]
         ),
         "left_out": len(scores[0].keys() | scores[1].keys()) - len(pair.metrics),
-        "make_href": query.with_(tests=True),
+        "make_href": query.build_query_string(tests=True),
         "units": units,
-        "alpha": significance.ALPHA,
-        "smallest": p_value_text(smallest)
-        if units and smallest > significance.ALPHA
+        "alpha": significance.FAMILYWISE_ERROR_RATE,
+        "smallest": format_p_value_or_dash(smallest)
+        if units and smallest > significance.FAMILYWISE_ERROR_RATE
         else "",
-        "command": _offline_compare_command(pair, significance.trials_for(units))
+        "command": _build_offline_compare_command(
+            pair, significance.choose_number_of_exchanges(units)
+        )
         if first
         else "",
     }
 
 
-def p_value_text(p: float | None) -> str:
+def format_p_value_or_dash(p: float | None) -> str:
     return (
         formatting.EN_DASH
         if p is None
@@ -109,28 +128,30 @@ def p_value_text(p: float | None) -> str:
     )
 
 
-def _offline_compare_command(pair: EvaluationPair, trials: int) -> str:
-    names = [side.submission.neutral_filename for side in (pair.a, pair.b)]
+def _build_offline_compare_command(pair: EvaluationPair, trials: int) -> str:
+    names = [side.submission.filename_without_team_details for side in (pair.a, pair.b)]
     if names[0] == names[1]:
         names = [f"A/{names[0]}", f"B/{names[1]}"]
-    return signature.compare_command(
+    return signature.format_compare_command(
         pair.a.phase.task.type,
         rules=pair.a.rules,
-        options=printed_options(with_label_files(pair.a.options, PLACEHOLDERS)),
+        options=replace_paths_by_file_names(
+            replace_judges_by_label_files(pair.a.options, LABEL_FILE_PLACEHOLDERS)
+        ),
         gold="GOLD",
         runs=(names[0], names[1]),
         trials=trials,
         seed=significance.SEED,
         part=pair.a.part,
-        key=gold_key_without_nonce(pair.a.gold),
-        draw=DRAW,
+        key=build_gold_key_options_for_display(pair.a.gold),
+        draw=DRAW_SEED_PLACEHOLDER,
     )
 
 
-def class_comparison_context(
+def build_class_comparison_context(
     pair: EvaluationPair, a: str, b: str, query: TwoRunsQuery, audience: Audience
 ) -> dict[str, Any] | None:
-    names = [name for name in shared_dimensions([pair.a, pair.b]) if pair.by(name)]
+    names = [name for name in list_shared_dimensions([pair.a, pair.b]) if pair.by(name)]
     if not names:
         return None
     dimension = query.dimension if query.dimension in names else names[0]
@@ -139,16 +160,16 @@ def class_comparison_context(
         (shared for shared in measured if shared.name == query.metric), measured[0]
     )
     phase = pair.a.phase
-    hidden = differences.hidden_classes([pair.a.pk, pair.b.pk], phase, audience).get(
-        dimension, frozenset()
-    )
-    lines = class_differences(pair, dimension, metric, hidden)
-    label = formatting.metric_label(metric.name)
+    hidden = differences.find_hidden_classes(
+        [pair.a.pk, pair.b.pk], phase, audience
+    ).get(dimension, frozenset())
+    lines = compute_class_differences(pair, dimension, metric, hidden)
+    label = formatting.display_name_of_metric(metric.name)
     title = f"{label}: {a} {formatting.MINUS_SIGN} {b}"
     # In the chart, a class is right of zero if the first run has the higher score.
     drawn = [line for line in lines if line.difference is not None]
     points = [
-        Measured(
+        FigureValue(
             value=line.difference,
             low=line.low,
             high=line.high,
@@ -158,48 +179,52 @@ def class_comparison_context(
     ]
     return {
         "dimensions": query.choices(
-            "dimension", names, dimension, dimension_label, label="", page=1
+            "dimension", names, dimension, display_name_of_dimension, label="", page=1
         ),
         "metrics": query.choices(
             "metric",
             [shared.name for shared in measured],
             metric.name,
-            metric_label,
+            display_name_of_metric,
             page=1,
         ),
-        "dimension_label": formatting.dimension_label(dimension),
+        "dimension_label": formatting.display_name_of_dimension(dimension),
         "metric_label": label,
         "lines": [
             {
-                "label": formatting.class_label(line.label),
+                "label": formatting.display_name_of_class(line.label),
                 "n": line.n,
                 "has_support": line.has_support,
                 "withheld": line.withheld,
-                "a": formatting.shown(
+                "a": formatting.format_score(
                     line.a, metric.scale, withheld=line.withheld and line.a is None
                 ),
-                "b": formatting.shown(
+                "b": formatting.format_score(
                     line.b, metric.scale, withheld=line.withheld and line.b is None
                 ),
-                "difference": formatting.shown(
+                "difference": formatting.format_score(
                     line.difference, metric.scale, withheld=line.withheld
                 ),
-                "interval": formatting.interval(line.low, line.high, metric.scale),
+                "interval": formatting.format_interval(
+                    line.low, line.high, metric.scale
+                ),
             }
             for line in lines
         ],
         "has_intervals": any(line.low is not None for line in lines),
-        "min_class_size": embargoes_of(phase).min_class_size if hidden else 0,
+        "min_class_size": get_embargoes_of_phase(phase).min_class_size if hidden else 0,
         "few": any(not line.has_support and not line.withheld for line in lines),
-        "figure": Dots(
+        "figure": DotPlot(
             title=title,
-            labels=[formatting.class_label(line.label) for line in drawn],
-            series=[Series(name=_("difference"), values=points)],
+            labels=[formatting.display_name_of_class(line.label) for line in drawn],
+            series=[ValueSeries(name=_("difference"), values=points)],
             axis=Axis(
-                title=title, decimals=formatting.decimals(metric.scale), has_zero=True
+                title=title,
+                decimals=formatting.decimal_places_for_scale(metric.scale),
+                has_zero=True,
             ),
         ),
-        "words": class_differences_text(lines, a, b),
+        "words": describe_class_differences(lines, a, b),
     }
 
 
@@ -207,17 +232,23 @@ def class_comparison_context(
 MAX_TURNED_INSTANCES_LISTED = 12
 
 
-def run_changes_context(changes: RunChanges, query: TwoRunsQuery) -> dict[str, Any]:
+def build_run_changes_context(
+    changes: RunChanges, query: TwoRunsQuery
+) -> dict[str, Any]:
     """Return the context data of a page about the changes from an earlier run to a
     later run.
     """
     part: dict[str, Any] = {
         "before": changes.before,
         "after": changes.after,
-        "metric_label": metric_label(changes.metric.name) if changes.metric else "",
-        "dimension_label": dimension_label(changes.dimension),
-        "better": join_names(list(map(formatting.class_label, changes.better))),
-        "worse": join_names(list(map(formatting.class_label, changes.worse))),
+        "metric_label": display_name_of_metric(changes.metric.name)
+        if changes.metric
+        else "",
+        "dimension_label": display_name_of_dimension(changes.dimension),
+        "better": join_names(
+            list(map(formatting.display_name_of_class, changes.better))
+        ),
+        "worse": join_names(list(map(formatting.display_name_of_class, changes.worse))),
         "has_classes": any(line.low is not None for line in changes.classes),
         "sees_instances": changes.sees_instances,
     }
@@ -233,28 +264,29 @@ def run_changes_context(changes: RunChanges, query: TwoRunsQuery) -> dict[str, A
     labels = [line.label for line in changes.classes if not line.withheld]
     return part | {
         "instances": of,
-        "instance_metric": metric_label(of.metric.name),
+        "instance_metric": display_name_of_metric(of.metric.name),
         "turned": [
-            _turned_instances_context(
+            _build_turned_instances_context(
                 _("turned right"), of.turned_right, read, "a-right"
             ),
-            _turned_instances_context(
+            _build_turned_instances_context(
                 _("turned wrong"), of.turned_wrong, read, "b-right"
             ),
         ],
         "by_class": [
             {
-                "label": formatting.class_label(label),
-                "right": of.turned_right_by_class[label],
-                "wrong": of.turned_wrong_by_class[label],
+                "label": formatting.display_name_of_class(label),
+                "right": of.count_turned_right_by_class[label],
+                "wrong": of.count_turned_wrong_by_class[label],
             }
             for label in labels
-            if of.turned_right_by_class[label] or of.turned_wrong_by_class[label]
+            if of.count_turned_right_by_class[label]
+            or of.count_turned_wrong_by_class[label]
         ],
     }
 
 
-def _turned_instances_context(
+def _build_turned_instances_context(
     heading: str,
     turned: Sequence[InstanceChange],
     read: TwoRunsInstancesQuery,
@@ -264,53 +296,60 @@ def _turned_instances_context(
         "heading": heading,
         "count": len(turned),
         "lines": [
-            (change.name, read.with_(instance=change.name))
+            (change.name, read.build_query_string(instance=change.name))
             for change in turned[:MAX_TURNED_INSTANCES_LISTED]
         ],
-        "all": read.with_(which=which),
+        "all": read.build_query_string(which=which),
     }
 
 
-def differing_instances_context(
+def build_differing_instances_context(
     pair: EvaluationPair, query: TwoRunsQuery
 ) -> dict[str, Any] | None:
-    if not pair.pooled:
+    if not pair.metrics_with_instance_values:
         return None
-    names = shared_dimensions([pair.a, pair.b])
+    names = list_shared_dimensions([pair.a, pair.b])
     dimension = query.dimension if query.dimension in names else next(iter(names), "")
     metric = next(
-        (shared for shared in pair.pooled if shared.name == query.metric),
-        pair.pooled[0],
+        (
+            shared
+            for shared in pair.metrics_with_instance_values
+            if shared.name == query.metric
+        ),
+        pair.metrics_with_instance_values[0],
     )
-    apart = differing_instances(pair, metric, dimension, query.label, query.page)
+    apart = find_differing_instances(pair, metric, dimension, query.label, query.page)
     if apart is None:
         return None
     page, pages = apart["page"], apart["pages"]
     return {
         **apart,
-        "metric_label": formatting.metric_label(metric.name),
+        "metric_label": formatting.display_name_of_metric(metric.name),
         "dimension": dimension,
-        "dimension_label": formatting.dimension_label(dimension),
+        "dimension_label": formatting.display_name_of_dimension(dimension),
         "carried": query.pairs(dimension=dimension, label="", page=1),
-        "labels": [(label, formatting.class_label(label)) for label in apart["labels"]],
+        "labels": [
+            (label, formatting.display_name_of_class(label))
+            for label in apart["labels"]
+        ],
         "label": query.label,
-        "class_label": formatting.class_label(query.label),
+        "class_label": formatting.display_name_of_class(query.label),
         "lines": [
             {
                 "name": name,
-                "classes": ", ".join(map(formatting.class_label, classes)),
-                "a": formatting.shown(a, metric.scale),
-                "b": formatting.shown(b, metric.scale),
-                "difference": formatting.shown(a - b, metric.scale),
+                "classes": ", ".join(map(formatting.display_name_of_class, classes)),
+                "a": formatting.format_score(a, metric.scale),
+                "b": formatting.format_score(b, metric.scale),
+                "difference": formatting.format_score(a - b, metric.scale),
             }
             for name, classes, a, b in apart["lines"]
         ],
-        "before": query.with_(page=page - 1) if page > 1 else "",
-        "after": query.with_(page=page + 1) if page < pages else "",
+        "before": query.build_query_string(page=page - 1) if page > 1 else "",
+        "after": query.build_query_string(page=page + 1) if page < pages else "",
     }
 
 
-def class_differences_text(lines: Sequence[ClassDifference], a: str, b: str) -> str:
+def describe_class_differences(lines: Sequence[ClassDifference], a: str, b: str) -> str:
     apart = [line.difference for line in lines if line.difference is not None]
     more, less = (
         sum(sign * difference > 0 for difference in apart) for sign in (1, -1)

@@ -13,44 +13,57 @@ import numpy as np
 from django.core.cache import caches
 from numpy.typing import NDArray
 
-from citeboard.core.release import release
-from scoring.metrics import Metric, base, known_metric, metrics_by, metrics_of_instances
+from citeboard.core.release import compute_release_digest
+from scoring.metrics import (
+    Metric,
+    base,
+    build_metric_if_known,
+    select_instance_metrics,
+    select_metrics_for_dimension,
+)
 from scoring.models import (
-    SMALL_CLASS_NUMBER,
+    WITHHELD_SMALL_CLASS_SCORE,
     Breakdown,
     Evaluation,
-    class_numbers_of_evaluations,
+    load_class_scores_of_evaluations,
 )
-from scoring.offline.compare import compare_runs, paired
-from scoring.offline.evaluate import Statistics, load_names
+from scoring.offline.compare import align_two_runs, compare_runs
+from scoring.offline.evaluate import StoredStatistics, load_instance_names
 from scoring.results.board.comparisons import (
-    open_statistics,
-    read_statistics,
-    statistics_error,
+    build_statistics_error,
+    open_statistics_file,
+    read_statistics_of_run,
 )
-from scoring.results.board.differences import fixed_classes, sort_labels_naturally
-from scoring.stats.breakdown import NO_CLASS, classes, has_support
-from scoring.stats.jackknife import ROUNDING
+from scoring.results.board.differences import (
+    find_gold_determined_classes,
+    sort_labels_naturally,
+)
+from scoring.stats.breakdown import (
+    NO_CLASS_LABEL,
+    find_instances_by_class,
+    has_enough_instances,
+)
+from scoring.stats.jackknife import ROUNDING_TOLERANCE
 from scoring.stats.significance import (
     SEED,
-    difference_error,
-    difference_interval,
-    trials_for,
+    choose_number_of_exchanges,
+    compute_difference_error,
+    compute_difference_interval,
 )
 
-CACHE_SECONDS = 24 * 3600
+PAIRED_SCORES_CACHE_SECONDS = 24 * 3600
 #: A page shows INSTANCES_PER_PAGE instances.
 INSTANCES_PER_PAGE = 50
 #: If a test has at most MAX_UNITS_TESTED_AT_ONCE units, the page computes the test immediately.
 MAX_UNITS_TESTED_AT_ONCE = 2_000
-#: A request waits at most MAX_WAIT_SECONDS seconds while tests for another request run.
-MAX_WAIT_SECONDS = 20.0
+#: A request waits at most MAX_WAIT_FOR_SLOW_TEST_SECONDS seconds while tests for another request run.
+MAX_WAIT_FOR_SLOW_TEST_SECONDS = 20.0
 
-Told = dict[str, dict[str, Any]]
-_one_at_a_time = threading.Lock()
+PairedTestResults = dict[str, dict[str, Any]]
+_slow_test_lock = threading.Lock()
 
 
-class SlowTestsBusy(Exception):
+class SlowTestLockTimeout(Exception):
     pass
 
 
@@ -61,12 +74,14 @@ class EvaluationPair:
     metrics: list[Metric]
 
     @property
-    def pooled(self) -> list[Metric]:
+    def metrics_with_instance_values(self) -> list[Metric]:
         """Return the metrics that have a value on each single instance."""
-        return metrics_of_instances(self.metrics)
+        return select_instance_metrics(self.metrics)
 
     def by(self, dimension: str) -> list[Metric]:
-        measured = metrics_by(self.a.phase.task.task_type, dimension, self.metrics)
+        measured = select_metrics_for_dimension(
+            self.a.phase.task.task_type, dimension, self.metrics
+        )
         return [metric for metric in measured if metric.is_exchangeable]
 
 
@@ -78,38 +93,44 @@ def pair_evaluations(a: Evaluation, b: Evaluation) -> EvaluationPair:
     columns = {score.metric: score.column for score in a.scores.all()}
     theirs = {score.metric: score.column for score in b.scores.all()}
     task_type = a.phase.task.task_type
-    options = task_type.checked_options(a.options)
+    options = task_type.validate_options(a.options)
     shared = [
-        known_metric(task_type, name, a.rules, options)
+        build_metric_if_known(task_type, name, a.rules, options)
         for name, key in columns.items()
         if theirs.get(name) == key
     ]
     return EvaluationPair(a, b, [metric for metric in shared if metric is not None])
 
 
-def tests(pair: EvaluationPair, *, at_once: bool) -> Told | None:
+def compute_or_load_paired_tests(
+    pair: EvaluationPair, *, at_once: bool
+) -> PairedTestResults | None:
     """Return the output of `compare --json` for two runs, or None if computing the
     tests would take too long for a page. Raises Busy, Unreadable.
     """
-    key = f"tests:{release()}:{pair.a.statistics}:{pair.b.statistics}:{pair.a.rules}"
-    tests: Told | None = caches["results"].get(key)
+    key = f"tests:{compute_release_digest()}:{pair.a.statistics}:{pair.b.statistics}:{pair.a.rules}"
+    tests: PairedTestResults | None = caches["results"].get(key)
     if tests is None:
-        a, b = read_statistics(pair.a), read_statistics(pair.b)
-        units = len({*a.resampled[0], *b.resampled[0]})
+        a, b = read_statistics_of_run(pair.a), read_statistics_of_run(pair.b)
+        units = len({*a.resampled_units[0], *b.resampled_units[0]})
         takes_long = units > MAX_UNITS_TESTED_AT_ONCE
         if takes_long and not at_once:
             return None
         # A server process computes only one slow test at a time.
-        if takes_long and not _one_at_a_time.acquire(timeout=MAX_WAIT_SECONDS):
-            raise SlowTestsBusy
+        if takes_long and not _slow_test_lock.acquire(
+            timeout=MAX_WAIT_FOR_SLOW_TEST_SECONDS
+        ):
+            raise SlowTestLockTimeout
         try:
             stored = (one.as_stored(a.matrices, b.matrices) for one in pair.metrics)
             metrics = [one for one in stored if one is not None]
-            tests = compare_runs(metrics, a, b, trials=trials_for(units), seed=SEED)
+            tests = compare_runs(
+                metrics, a, b, trials=choose_number_of_exchanges(units), seed=SEED
+            )
         finally:
             if takes_long:
-                _one_at_a_time.release()
-        caches["results"].set(key, tests, CACHE_SECONDS)
+                _slow_test_lock.release()
+        caches["results"].set(key, tests, PAIRED_SCORES_CACHE_SECONDS)
     return tests
 
 
@@ -126,19 +147,19 @@ class ClassDifference:
 
     @property
     def has_support(self) -> bool:
-        return has_support(self.n)
+        return has_enough_instances(self.n)
 
 
-def class_differences(
+def compute_class_differences(
     pair: EvaluationPair, dimension: str, metric: Metric, hidden: Collection[str] = ()
 ) -> list[ClassDifference]:
     values: dict[str, dict[int, tuple[float | None, int]]] = {}
     why: dict[str, str] = {}
-    fixed = fixed_classes(pair.a, dimension, metric.name)
-    for label, evaluation, number in class_numbers_of_evaluations(
+    fixed = find_gold_determined_classes(pair.a, dimension, metric.name)
+    for label, evaluation, number in load_class_scores_of_evaluations(
         [pair.a.pk, pair.b.pk], dimension, metric.name
     ):
-        told = SMALL_CLASS_NUMBER if label in hidden else number
+        told = WITHHELD_SMALL_CLASS_SCORE if label in hidden else number
         value = None if label in fixed else told.value
         values.setdefault(label, {})[evaluation] = (value, told.n)
         if told.withheld:
@@ -147,10 +168,12 @@ def class_differences(
     if metric.is_decomposable:
         # The test uses all units that contain an instance of the class.
         first, second = (
-            read_statistics(side, [metric.statistic]) for side in (pair.a, pair.b)
+            read_statistics_of_run(side, [metric.statistic])
+            for side in (pair.a, pair.b)
         )
         rows, other_rows = (
-            classes(side.features.get(dimension, [])) for side in (first, second)
+            find_instances_by_class(side.features.get(dimension, []))
+            for side in (first, second)
         )
         stored = metric.as_stored(first.matrices, second.matrices)
         for label in rows.keys() & other_rows.keys() if stored else ():
@@ -159,20 +182,20 @@ def class_differences(
                 continue
             sides = (
                 (
-                    first.of_rows(own.statistic, rows[label]),
-                    second.of_rows(own.statistic, other_rows[label]),
+                    first.select_rows(own.statistic, rows[label]),
+                    second.select_rows(own.statistic, other_rows[label]),
                 )
                 if own is stored
                 else (first, second)
             )
-            both = paired(own, *sides)
+            both = align_two_runs(own, *sides)
             if (
                 _are_values_equal(values.get(label, {}))
-                and not difference_error(both) > 0
+                and not compute_difference_error(both) > 0
             ):
                 # All jackknife differences are 0, so the standard error is not defined.
                 continue
-            if (ends := difference_interval(both)) is not None:
+            if (ends := compute_difference_interval(both)) is not None:
                 intervals[label] = ends
     differences = []
     for label in sort_labels_naturally(list(values)):
@@ -197,7 +220,7 @@ def _are_values_equal(values: Mapping[int, tuple[float | None, int]]) -> bool:
     return len({value for value, _ in values.values()}) == 1
 
 
-def shared_dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
+def list_shared_dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
     """Return the dimensions of classes that all evaluations have, in the order of the
     task type. A dimension with only one class is omitted if another dimension has
     several classes.
@@ -216,13 +239,13 @@ def shared_dimensions(evaluations: Sequence[Evaluation]) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _RunValues:
+class _InstanceValuesOfRun:
     values: base.Floats
     places: NDArray[np.intp]
     labels: Sequence[tuple[str, ...]]
 
 
-def differing_instances(
+def find_differing_instances(
     pair: EvaluationPair, metric: Metric, dimension: str, label: str, page: int
 ) -> dict[str, Any] | None:
     """Return the instances on which the values of two runs differ, or None if instances
@@ -232,7 +255,7 @@ def differing_instances(
     ``lines`` contains the name, the classes and the values by both runs of each
     instance on the page.
     """
-    names = [instance_names_of(side) for side in (pair.a, pair.b)]
+    names = [load_instance_names_of_evaluation(side) for side in (pair.a, pair.b)]
     if names[0] is None or names[1] is None:
         return None
     numbers: dict[str, int] = {}
@@ -245,9 +268,11 @@ def differing_instances(
         for side in names
         if side is not None
     ]
-    runs = [read_statistics(side, [metric.statistic]) for side in (pair.a, pair.b)]
+    runs = [
+        read_statistics_of_run(side, [metric.statistic]) for side in (pair.a, pair.b)
+    ]
     a, b = (
-        _instance_values_of_run(run, rows, metric, dimension, len(numbers))
+        _compute_instance_values_of_run(run, rows, metric, dimension, len(numbers))
         for run, rows in zip(runs, places, strict=True)
     )
     with np.errstate(invalid="ignore"):
@@ -258,17 +283,17 @@ def differing_instances(
         rows = [
             row
             for row, label_set in enumerate(side.labels)
-            if label in (label_set or (NO_CLASS,))
+            if label in (label_set or (NO_CLASS_LABEL,))
         ]
         is_wanted[side.places[rows]] = True
     labels = dict.fromkeys(
         one
         for side in (a, b)
         for labels in side.labels
-        for one in labels or (NO_CLASS,)
+        for one in labels or (NO_CLASS_LABEL,)
     )
     chosen = np.flatnonzero(
-        is_wanted & (differences > ROUNDING * max(1.0, metric.scale))
+        is_wanted & (differences > ROUNDING_TOLERANCE * max(1.0, metric.scale))
     )
     order = chosen[np.argsort(-differences[chosen], kind="stable")]
     pages = max(1, -(-len(chosen) // INSTANCES_PER_PAGE))
@@ -288,8 +313,8 @@ def differing_instances(
             (name_of[place], of, float(a.values[place]), float(b.values[place]))
         )
     return {
-        # The label NO_CLASS of instances without a class comes last.
-        "labels": sorted(labels, key=lambda label: label == NO_CLASS),
+        # The label NO_CLASS_LABEL of instances without a class comes last.
+        "labels": sorted(labels, key=lambda label: label == NO_CLASS_LABEL),
         "count": len(chosen),
         "of": int(is_wanted.sum()),
         "lines": lines,
@@ -298,19 +323,19 @@ def differing_instances(
     }
 
 
-def values_by_instance(
+def load_values_by_instance(
     evaluation: Evaluation, metrics: Sequence[Metric]
 ) -> dict[str, dict[str, float]]:
-    names = instance_names_of(evaluation)
+    names = load_instance_names_of_evaluation(evaluation)
     if names is None:
         return {}
     numbers: dict[str, int] = {}
     places = np.array(
         [numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp
     )
-    run = read_statistics(evaluation, {metric.statistic for metric in metrics})
+    run = read_statistics_of_run(evaluation, {metric.statistic for metric in metrics})
     values = {
-        metric.name: _instance_values_of_run(
+        metric.name: _compute_instance_values_of_run(
             run, places, metric, "", len(numbers)
         ).values.tolist()
         for metric in metrics
@@ -319,31 +344,33 @@ def values_by_instance(
     return {name: dict(zip(numbers, own, strict=True)) for name, own in values.items()}
 
 
-def classes_by_instance(
+def load_classes_by_instance(
     evaluation: Evaluation, dimension: str
 ) -> dict[str, tuple[str, ...]]:
-    names = instance_names_of(evaluation)
+    names = load_instance_names_of_evaluation(evaluation)
     if names is None:
         return {}
-    labels = read_statistics(evaluation, ()).features.get(dimension, [()] * len(names))
+    labels = read_statistics_of_run(evaluation, ()).features.get(
+        dimension, [()] * len(names)
+    )
     return dict(zip(names, labels, strict=True))
 
 
-def instance_names_of(evaluation: Evaluation) -> list[str] | None:
+def load_instance_names_of_evaluation(evaluation: Evaluation) -> list[str] | None:
     try:
-        with open_statistics(evaluation) as kept:
-            return load_names(kept)
+        with open_statistics_file(evaluation) as kept:
+            return load_instance_names(kept)
     except (OSError, KeyError, ValueError, zipfile.BadZipFile) as reason:
-        raise statistics_error(evaluation, reason) from reason
+        raise build_statistics_error(evaluation, reason) from reason
 
 
-def _instance_values_of_run(
-    run: Statistics,
+def _compute_instance_values_of_run(
+    run: StoredStatistics,
     places: NDArray[np.intp],
     metric: Metric,
     dimension: str,
     instances: int,
-) -> _RunValues:
+) -> _InstanceValuesOfRun:
     metric = metric.as_stored(run.matrices) or metric
     stats = run.matrices[metric.statistic]
     sums = np.zeros((instances, stats.shape[1]))
@@ -352,4 +379,6 @@ def _instance_values_of_run(
             places, weights=stats[:, column], minlength=instances
         )
     labels = run.features.get(dimension, [()] * len(places))
-    return _RunValues(values=metric.aggregate(sums), places=places, labels=labels)
+    return _InstanceValuesOfRun(
+        values=metric.aggregate(sums), places=places, labels=labels
+    )

@@ -7,11 +7,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 #: A piece of text belongs to gold and answer, to one of both, or to the task's text.
-#: With marks, BOTH means right, PARTLY partly right, ANSWER wrong, and GOLD missed.
-BOTH, PARTLY, GOLD, ANSWER, PLACE = "both", "partly", "gold", "answer", "place"
+#: With marks, IN_GOLD_AND_ANSWER means right, PARTLY_RIGHT partly right, ONLY_IN_ANSWER wrong, GOLD missed.
+IN_GOLD_AND_ANSWER, PARTLY_RIGHT, GOLD, ONLY_IN_ANSWER, CITATION_POSITION = (
+    "both",
+    "partly",
+    "gold",
+    "answer",
+    "place",
+)
 
 
-class TextPiece(NamedTuple):
+class MarkedTextPiece(NamedTuple):
     """A piece of text. ``sign`` is a character that means the same as the colour of
     ``kind``.
     """
@@ -22,13 +28,13 @@ class TextPiece(NamedTuple):
 
 
 @dataclass(frozen=True)
-class InstanceLine:
+class DisplayedInstanceLine:
     """A line of an instance. ``words`` is a text that means the same as the colour of
     ``kind``. ``label`` is the name of an input field, and ``number`` is the rank of a
     candidate. ``is_below`` is True if the line is a part of the previous line.
     """
 
-    pieces: Sequence[TextPiece]
+    pieces: Sequence[MarkedTextPiece]
     kind: str = ""
     words: str = ""
     label: str = ""
@@ -41,7 +47,7 @@ class InstanceLine:
 
 
 @dataclass(frozen=True)
-class InstancePart:
+class DisplayedInstancePart:
     """A part of an instance.
 
     ``kind`` is `gold`, `answer`, `given` for inputs, or `paper` for a text in which
@@ -51,10 +57,10 @@ class InstancePart:
 
     heading: str
     kind: str
-    lines: Sequence[InstanceLine]
+    lines: Sequence[DisplayedInstanceLine]
     is_numbered: bool = False
     layout: str = ""
-    facts: Sequence[InstanceLine] = ()
+    facts: Sequence[DisplayedInstanceLine] = ()
     note: str = ""
 
     @property
@@ -63,4 +69,4 @@ class InstancePart:
 
 
 #: Beside an instance, a page shows a run's scores of candidates or label probabilities.
-Beside = Sequence[tuple[str, float]]
+ValuesByName = Sequence[tuple[str, float]]

@@ -20,60 +20,82 @@ from django.http import Http404
 from django.utils.translation import gettext as _, gettext_lazy
 from numpy.typing import NDArray
 
-from citeboard.core.query import invalid_value
-from scoring.metrics import Metric, base, metrics_by
-from scoring.models import SMALL_CLASS_NUMBER, Evaluation, class_numbers_of_evaluations
-from scoring.offline.evaluate import Statistics, load_instances
+from citeboard.core.query import build_invalid_value_error
+from scoring.metrics import Metric, base, select_metrics_for_dimension
+from scoring.models import (
+    WITHHELD_SMALL_CLASS_SCORE,
+    Evaluation,
+    load_class_scores_of_evaluations,
+)
+from scoring.offline.evaluate import StoredStatistics, load_instances
 from scoring.results.board import standings, visibility
 from scoring.results.board.comparisons import (
-    open_statistics,
-    read_statistics,
-    statistics_error,
+    build_statistics_error,
+    open_statistics_file,
+    read_statistics_of_run,
 )
 from scoring.results.board.differences import (
-    fixed_classes,
-    hidden_classes,
+    find_gold_determined_classes,
+    find_hidden_classes,
     sort_labels_naturally,
 )
-from scoring.results.board.open_gold import may_have_gold, run_released_with_gold
-from scoring.results.board.query import cached_board_or_404
+from scoring.results.board.open_gold import (
+    find_run_released_with_gold,
+    may_download_gold,
+)
+from scoring.results.board.query import load_cached_board_or_404
 from scoring.results.comparison import contenders, drawing
 from scoring.results.comparison.paired_scores import (
     EvaluationPair,
-    instance_names_of,
+    list_shared_dimensions,
+    load_instance_names_of_evaluation,
     pair_evaluations,
-    shared_dimensions,
 )
-from scoring.stats.breakdown import NO_CLASS, has_support
-from scoring.stats.jackknife import ROUNDING
-from tasks.gold.secrecy import ContentKind, embargoes_of
+from scoring.stats.breakdown import NO_CLASS_LABEL, has_enough_instances
+from scoring.stats.jackknife import ROUNDING_TOLERANCE
+from tasks.gold.secrecy import ContentKind, get_embargoes_of_phase
 from tasks.models import Phase, Submission
-from tasks.seasons.access import may_have_inputs
-from tasks.types.base import AnswerPart, Marks, ShownInstance
+from tasks.seasons.access import can_download_inputs
+from tasks.types.base import AnswerPart, MeasureCredits, ShownInstance
 
-#: DIFFER, ANSWERS and ALL select the instances on which two runs are compared.
-#: DIFFER is the default for readers who may see values, and ANSWERS for all others.
-DIFFER, ANSWERS, ALL = "differ", "answers", "all"
-A_BETTER, B_BETTER, A_RIGHT, B_RIGHT = "a-better", "b-better", "a-right", "b-right"
+#: Each of these three constants selects the instances on which two runs are compared.
+#: SELECT_DIFFERENT_VALUES is the default for readers who may see values, SELECT_DIFFERENT_ANSWERS for others.
+SELECT_DIFFERENT_VALUES, SELECT_DIFFERENT_ANSWERS, SELECT_ALL_INSTANCES = (
+    "differ",
+    "answers",
+    "all",
+)
+SELECT_A_BETTER, SELECT_B_BETTER, SELECT_ONLY_A_RIGHT, SELECT_ONLY_B_RIGHT = (
+    "a-better",
+    "b-better",
+    "a-right",
+    "b-right",
+)
 PAIR_SELECTION_LABELS = {
-    DIFFER: gettext_lazy("the values differ"),
-    A_BETTER: gettext_lazy("A better"),
-    B_BETTER: gettext_lazy("B better"),
-    A_RIGHT: gettext_lazy("A right, B wrong"),
-    B_RIGHT: gettext_lazy("B right, A wrong"),
-    ANSWERS: gettext_lazy("the answers differ"),
-    ALL: gettext_lazy("all"),
+    SELECT_DIFFERENT_VALUES: gettext_lazy("the values differ"),
+    SELECT_A_BETTER: gettext_lazy("A better"),
+    SELECT_B_BETTER: gettext_lazy("B better"),
+    SELECT_ONLY_A_RIGHT: gettext_lazy("A right, B wrong"),
+    SELECT_ONLY_B_RIGHT: gettext_lazy("B right, A wrong"),
+    SELECT_DIFFERENT_ANSWERS: gettext_lazy("the answers differ"),
+    SELECT_ALL_INSTANCES: gettext_lazy("all"),
 }
 #: SWAPPED_SELECTIONS maps a selection to the equivalent selection with runs A and B exchanged.
 SWAPPED_SELECTIONS = {
-    A_BETTER: B_BETTER,
-    B_BETTER: A_BETTER,
-    A_RIGHT: B_RIGHT,
-    B_RIGHT: A_RIGHT,
+    SELECT_A_BETTER: SELECT_B_BETTER,
+    SELECT_B_BETTER: SELECT_A_BETTER,
+    SELECT_ONLY_A_RIGHT: SELECT_ONLY_B_RIGHT,
+    SELECT_ONLY_B_RIGHT: SELECT_ONLY_A_RIGHT,
 }
-#: WORST and BEST sort the instances by the value of one run or of all runs.
-#: MOST_BETTER, ALONE_BEST and NONE_RIGHT compare the run with other systems.
-WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = (
+#: ORDER_WORST_FIRST and ORDER_BEST_FIRST sort the instances by the value of one run or of all runs.
+#: SELECT_MOST_RUNS_BETTER, SELECT_BETTER_THAN_ALL_RUNS and SELECT_NO_RUN_RIGHT compare with other systems.
+(
+    ORDER_WORST_FIRST,
+    ORDER_BEST_FIRST,
+    SELECT_MOST_RUNS_BETTER,
+    SELECT_BETTER_THAN_ALL_RUNS,
+    SELECT_NO_RUN_RIGHT,
+) = (
     "worst",
     "best",
     "most-better",
@@ -81,40 +103,44 @@ WORST, BEST, MOST_BETTER, ALONE_BEST, NONE_RIGHT = (
     "none-right",
 )
 SELECTION_ORDER_LABELS = {
-    WORST: gettext_lazy("worst first"),
-    BEST: gettext_lazy("best first"),
-    ALL: gettext_lazy("in the order of the gold"),
-    MOST_BETTER: gettext_lazy("most other systems are better"),
-    ALONE_BEST: gettext_lazy("better than every other system"),
-    NONE_RIGHT: gettext_lazy("no system has anything right"),
+    ORDER_WORST_FIRST: gettext_lazy("worst first"),
+    ORDER_BEST_FIRST: gettext_lazy("best first"),
+    SELECT_ALL_INSTANCES: gettext_lazy("in the order of the gold"),
+    SELECT_MOST_RUNS_BETTER: gettext_lazy("most other systems are better"),
+    SELECT_BETTER_THAN_ALL_RUNS: gettext_lazy("better than every other system"),
+    SELECT_NO_RUN_RIGHT: gettext_lazy("no system has anything right"),
 }
-SELECTIONS_AGAINST_OTHERS = (MOST_BETTER, ALONE_BEST, NONE_RIGHT)
+SELECTIONS_COMPARING_WITH_OTHERS = (
+    SELECT_MOST_RUNS_BETTER,
+    SELECT_BETTER_THAN_ALL_RUNS,
+    SELECT_NO_RUN_RIGHT,
+)
 #: If a page is about all systems, it shows at most MAX_ANSWERS_SHOWN answers.
 MAX_ANSWERS_SHOWN = 6
 
 
 @dataclass(frozen=True, kw_only=True)
-class InstanceRights:
+class InstanceViewingRights:
     given: bool
     gold: bool
     values: bool
     answers: bool = True
 
 
-def rights(
+def determine_instance_viewing_rights(
     phase: Phase, viewer: object, runs: Sequence[Submission]
-) -> InstanceRights | None:
+) -> InstanceViewingRights | None:
     if not all(
         visibility.may_see_submission(run, viewer)
-        or run_released_with_gold(phase, viewer, run.pk)
+        or find_run_released_with_gold(phase, viewer, run.pk)
         for run in runs
     ):
         return None
     gold, values = _may_see_gold_and_values(
-        phase, viewer, visibility.audience_of(phase, viewer), runs
+        phase, viewer, visibility.determine_audience(phase, viewer), runs
     )
-    return InstanceRights(
-        given=may_have_inputs(viewer, phase), gold=gold, values=values
+    return InstanceViewingRights(
+        given=can_download_inputs(viewer, phase), gold=gold, values=values
     )
 
 
@@ -129,7 +155,7 @@ def _may_see_gold_and_values(
     """
     if audience == visibility.Audience.ORGANISER:
         return True, True
-    gold = may_have_gold(phase, viewer) and all(
+    gold = may_download_gold(phase, viewer) and all(
         visibility.is_released_for_run(ContentKind.GOLD, run) for run in runs
     )
     values = visibility.may_see_instances(phase, audience)
@@ -162,12 +188,12 @@ class DisplayedInstance:
     fields: Mapping[str, Any]
     gold_parts: Sequence[AnswerPart]
     answer_parts: Sequence[Sequence[AnswerPart]]
-    marks: Sequence[Sequence[Marks]]
+    marks: Sequence[Sequence[MeasureCredits]]
     is_kept: bool
     values: Mapping[str, Sequence[float]]
 
 
-class InstanceReader:
+class InstancesOfRunsReader:
     """Several runs with their instances, of which the first runs are ``drawn`` and the
     others are used for comparison.
 
@@ -179,24 +205,24 @@ class InstanceReader:
         runs: Sequence[Evaluation],
         metrics: Sequence[Metric],
         query: contenders.InstancesQuery,
-        rights: InstanceRights,
+        rights: InstanceViewingRights,
         *,
         drawn: int,
         is_pair: bool = False,
     ) -> None:
         self._is_pair = is_pair
         self.runs, self.metrics, self.rights = runs, metrics, rights
-        self.metric = _requested_metric(metrics, query) if rights.values else None
-        self._texts = [stored_instances_of(run) for run in runs[:drawn]]
+        self.metric = _find_requested_metric(metrics, query) if rights.values else None
+        self._texts = [load_stored_instances(run) for run in runs[:drawn]]
         names = [
-            instance_names_of(run) or list(row)
+            load_instance_names_of_evaluation(run) or list(row)
             for run, row in zip(runs, self._texts, strict=False)
         ]
         self._numbers = {
             name: number
             for number, name in enumerate(dict.fromkeys(itertools.chain(*names)))
         }
-        self._read: dict[int, tuple[NDArray[np.intp], Statistics]] = {}
+        self._read: dict[int, tuple[NDArray[np.intp], StoredStatistics]] = {}
         self._kind = runs[0].phase.task.task_type
 
     @property
@@ -212,26 +238,33 @@ class InstanceReader:
         metric = self.metric
         if self._is_pair:
             if metric is None:
-                return [ANSWERS, ALL]
-            ways = [DIFFER]
+                return [SELECT_DIFFERENT_ANSWERS, SELECT_ALL_INSTANCES]
+            ways = [SELECT_DIFFERENT_VALUES]
             if metric.higher_is_better is not None:
-                ways += [A_BETTER, B_BETTER]
+                ways += [SELECT_A_BETTER, SELECT_B_BETTER]
                 if self._is_answered_right(0).any() or self._is_answered_right(1).any():
-                    ways += [A_RIGHT, B_RIGHT]
-            return [*ways, ANSWERS, ALL]
+                    ways += [SELECT_ONLY_A_RIGHT, SELECT_ONLY_B_RIGHT]
+            return [*ways, SELECT_DIFFERENT_ANSWERS, SELECT_ALL_INSTANCES]
         if metric is None or metric.higher_is_better is None:
-            return [ALL]
+            return [SELECT_ALL_INSTANCES]
         among = (
-            [MOST_BETTER, ALONE_BEST]
+            [SELECT_MOST_RUNS_BETTER, SELECT_BETTER_THAN_ALL_RUNS]
             if len(self.runs) > 1 and len(self._texts) == 1
             else []
         )
         none_right = (
-            [NONE_RIGHT]
-            if len(self.runs) > 1 and math.isfinite(self._end(best=False))
+            [SELECT_NO_RUN_RIGHT]
+            if len(self.runs) > 1
+            and math.isfinite(self._best_or_worst_possible_value(best=False))
             else []
         )
-        return [WORST, BEST, ALL, *among, *none_right]
+        return [
+            ORDER_WORST_FIRST,
+            ORDER_BEST_FIRST,
+            SELECT_ALL_INSTANCES,
+            *among,
+            *none_right,
+        ]
 
     @cached_property
     def classes(self) -> dict[str, list[str]]:
@@ -239,24 +272,26 @@ class InstanceReader:
             return {}
         sides = range(len(self._texts))
         named: dict[str, list[str]] = {}
-        for dimension in self._matrix_of_run(0)[1].features:
+        for dimension in self._load_matrices_of_run(0)[1].features:
             present = dict.fromkeys(
                 label
                 for side in sides
-                for labels in self._labels(side, dimension)
+                for labels in self._load_class_labels_of_run(side, dimension)
                 for label in labels
             )
             if len(present) > 1:
                 named[dimension] = sort_labels_naturally(list(present))
         return named
 
-    def _matrix_of_run(self, side: int) -> tuple[NDArray[np.intp], Statistics]:
+    def _load_matrices_of_run(
+        self, side: int
+    ) -> tuple[NDArray[np.intp], StoredStatistics]:
         """Return the number of the instance of each matrix row, which is -1 for skipped
         instances, and the stored matrices of a run.
         """
         if side not in self._read:
             run = self.runs[side]
-            rows = instance_names_of(run) or list(
+            rows = load_instance_names_of_evaluation(run) or list(
                 self._texts[side] if side < len(self._texts) else ()
             )
             places = np.array(
@@ -264,14 +299,18 @@ class InstanceReader:
             )
             self._read[side] = (
                 places,
-                read_statistics(run, {metric.statistic for metric in self.metrics}),
+                read_statistics_of_run(
+                    run, {metric.statistic for metric in self.metrics}
+                ),
             )
         return self._read[side]
 
-    def _labels(self, side: int, dimension: str) -> list[tuple[str, ...]]:
-        places, statistics = self._matrix_of_run(side)
+    def _load_class_labels_of_run(
+        self, side: int, dimension: str
+    ) -> list[tuple[str, ...]]:
+        places, statistics = self._load_matrices_of_run(side)
         return [
-            row or (NO_CLASS,)
+            row or (NO_CLASS_LABEL,)
             for row in statistics.features.get(dimension, [()] * len(places))
         ]
 
@@ -281,7 +320,9 @@ class InstanceReader:
             names[place]
             for side in range(len(self._texts))
             for place, labels in zip(
-                self._matrix_of_run(side)[0], self._labels(side, dimension), strict=True
+                self._load_matrices_of_run(side)[0],
+                self._load_class_labels_of_run(side, dimension),
+                strict=True,
             )
             if label in labels and place >= 0
         }
@@ -294,11 +335,11 @@ class InstanceReader:
         if not self.rights.gold or len(self._texts) != 1:
             return {}
         return {
-            name: drawing.outcomes_of_instance(self._kind, shown)
+            name: drawing.find_outcomes_of_instance(self._kind, shown)
             for name, shown in self._texts[0].items()
         }
 
-    def has_words(self, name: str, text: str) -> bool:
+    def contains_all_words(self, name: str, text: str) -> bool:
         read, may = [name], self.rights
         for shown in filter(None, (texts.get(name) for texts in self._texts)):
             parts = (
@@ -312,9 +353,9 @@ class InstanceReader:
 
     def chosen(self, which: str) -> list[str]:
         names = self.names
-        if which == ALL:
+        if which == SELECT_ALL_INSTANCES:
             return names
-        if which == ANSWERS:
+        if which == SELECT_DIFFERENT_ANSWERS:
             a, b = self._texts
             return [
                 name
@@ -325,17 +366,19 @@ class InstanceReader:
         assert metric is not None
         if which in SELECTION_ORDER_LABELS:
             return self._sort_by_value(metric, which)
-        tolerance = ROUNDING * max(1.0, metric.scale)
-        values = [self._instance_values(metric, side) for side in (0, 1)]
+        tolerance = ROUNDING_TOLERANCE * max(1.0, metric.scale)
+        values = [self._compute_instance_values(metric, side) for side in (0, 1)]
         with np.errstate(invalid="ignore"):
             differences = values[0] - values[1]
-            if which == DIFFER:
+            if which == SELECT_DIFFERENT_VALUES:
                 is_chosen = np.abs(differences) > tolerance
-            elif which in (A_BETTER, B_BETTER):
-                sign = 1 if metric.higher_is_better == (which == A_BETTER) else -1
+            elif which in (SELECT_A_BETTER, SELECT_B_BETTER):
+                sign = (
+                    1 if metric.higher_is_better == (which == SELECT_A_BETTER) else -1
+                )
                 is_chosen = sign * differences > tolerance
             else:
-                right = 0 if which == A_RIGHT else 1
+                right = 0 if which == SELECT_ONLY_A_RIGHT else 1
                 is_chosen = self._is_answered_right(right) & ~self._is_answered_right(
                     1 - right
                 )
@@ -351,54 +394,62 @@ class InstanceReader:
         last.
         """
         sign = 1.0 if metric.higher_is_better else -1.0
-        tolerance = ROUNDING * max(1.0, metric.scale)
+        tolerance = ROUNDING_TOLERANCE * max(1.0, metric.scale)
         count = (
             len(self.runs)
-            if which in SELECTIONS_AGAINST_OTHERS or len(self._texts) > 1
+            if which in SELECTIONS_COMPARING_WITH_OTHERS or len(self._texts) > 1
             else 1
         )
         merits = np.stack(
-            [sign * self._instance_values(metric, side) for side in range(count)]
+            [
+                sign * self._compute_instance_values(metric, side)
+                for side in range(count)
+            ]
         )
         known = np.nan_to_num(merits, nan=-math.inf, posinf=math.inf, neginf=-math.inf)
         own = merits[0] if len(self._texts) == 1 else np.mean(merits, axis=0)
         is_chosen = np.full(len(own), fill_value=True)
-        if which == MOST_BETTER:
+        if which == SELECT_MOST_RUNS_BETTER:
             is_chosen = np.mean(known[1:] > own + tolerance, axis=0) > 1 / 2
-        elif which == ALONE_BEST:
+        elif which == SELECT_BETTER_THAN_ALL_RUNS:
             is_chosen = own > known[1:].max(axis=0) + tolerance
-        elif which == NONE_RIGHT:
-            is_chosen = known.max(axis=0) <= sign * self._end(best=False) + tolerance
+        elif which == SELECT_NO_RUN_RIGHT:
+            is_chosen = (
+                known.max(axis=0)
+                <= sign * self._best_or_worst_possible_value(best=False) + tolerance
+            )
         places = np.flatnonzero(is_chosen)
         order = np.argsort(
-            -own[places] if which == BEST else own[places], kind="stable"
+            -own[places] if which == ORDER_BEST_FIRST else own[places], kind="stable"
         )
         names = self.names
         return [names[place] for place in places[order]]
 
-    def _end(self, *, best: bool) -> float:
+    def _best_or_worst_possible_value(self, *, best: bool) -> float:
         assert self.metric is not None
         return self.metric.value_range[bool(self.metric.higher_is_better) == best]
 
     def _is_answered_right(self, side: int) -> NDArray[np.bool_]:
         assert self.metric is not None
-        return self.is_best(self._instance_values(self.metric, side))
+        return self.is_best(self._compute_instance_values(self.metric, side))
 
     def is_best(self, values: base.Floats | float) -> NDArray[np.bool_]:
         """Return True for each value that is the best possible value of the metric."""
         assert self.metric is not None
         with np.errstate(invalid="ignore"):
-            distance = np.abs(np.asarray(values) - self._end(best=True))
-        return np.asarray(distance <= ROUNDING * max(1.0, self.metric.scale))
+            distance = np.abs(
+                np.asarray(values) - self._best_or_worst_possible_value(best=True)
+            )
+        return np.asarray(distance <= ROUNDING_TOLERANCE * max(1.0, self.metric.scale))
 
-    def _instance_values(
+    def _compute_instance_values(
         self, metric: Metric, side: int, only: NDArray[np.intp] | None = None
     ) -> base.Floats:
         """Return the values of a metric for one run on all instances, or on the
         instances with these numbers. The matrix rows that a run lacks for an instance
         count as zeros.
         """
-        places, statistics = self._matrix_of_run(side)
+        places, statistics = self._load_matrices_of_run(side)
         wanted = np.arange(len(self._numbers)) if only is None else only
         rows = np.flatnonzero(np.isin(places, wanted))
         metric = metric.as_stored(statistics.matrices) or metric
@@ -413,12 +464,15 @@ class InstanceReader:
             )
         return metric.aggregate(sums)
 
-    def values_by_run_and_instance(self, metric: Metric) -> base.Floats:
+    def compute_values_by_run_and_instance(self, metric: Metric) -> base.Floats:
         """Return the value of each run on each instance as an array (runs, instances),
         with instances in the order of ``names``.
         """
         return np.stack(
-            [self._instance_values(metric, side) for side in range(len(self.runs))]
+            [
+                self._compute_instance_values(metric, side)
+                for side in range(len(self.runs))
+            ]
         )
 
     def read(self, names: Sequence[str]) -> list[DisplayedInstance]:
@@ -426,7 +480,9 @@ class InstanceReader:
         only = np.array(sorted(self._numbers[name] for name in shown), dtype=np.intp)
         sides = range(len(self.runs) if len(self._texts) > 1 else 1)
         values = {
-            metric.name: [self._instance_values(metric, side, only) for side in sides]
+            metric.name: [
+                self._compute_instance_values(metric, side, only) for side in sides
+            ]
             for metric in (self.metrics if self.rights.values and shown else ())
         }
         sees_judged = self.rights.gold and self.rights.answers
@@ -488,12 +544,12 @@ class InstanceReader:
         return [part._replace(text="") for part in parts]
 
 
-def stored_instances_of(evaluation: Evaluation) -> dict[str, ShownInstance]:
+def load_stored_instances(evaluation: Evaluation) -> dict[str, ShownInstance]:
     try:
-        with open_statistics(evaluation) as kept:
+        with open_statistics_file(evaluation) as kept:
             return load_instances(kept)
     except (OSError, KeyError, ValueError, TypeError, zipfile.BadZipFile) as reason:
-        raise statistics_error(evaluation, reason) from reason
+        raise build_statistics_error(evaluation, reason) from reason
 
 
 #: A page shows at most INSTANCES_PER_PAGE instances.
@@ -506,7 +562,7 @@ class InstancePage:
     selected instances, and ``single`` is the instance that the URL names.
     """
 
-    reading: InstanceReader
+    reading: InstancesOfRunsReader
     which: str
     of_class: tuple[str, str] | None
     kind: str
@@ -533,7 +589,7 @@ class InstancePage:
 
 
 def select_instance_page(
-    reading: InstanceReader, query: contenders.InstancesQuery
+    reading: InstancesOfRunsReader, query: contenders.InstancesQuery
 ) -> InstancePage | None:
     """Return the page with the selected instances, or None if the instance that the URL
     names does not exist. Raises Unreadable.
@@ -542,7 +598,7 @@ def select_instance_page(
         *PAIR_SELECTION_LABELS,
         *SELECTION_ORDER_LABELS,
     ):
-        raise invalid_value("which", query.which, reading.offered)
+        raise build_invalid_value_error("which", query.which, reading.offered)
     which = query.which if query.which in reading.offered else reading.offered[0]
     dimension, _sep, label = query.of_class.partition(":")
     of_class = (
@@ -563,7 +619,9 @@ def select_instance_page(
         if kind:
             names = [name for name in names if kind in reading.kinds.get(name, ())]
         if query.text:
-            names = [name for name in names if reading.has_words(name, query.text)]
+            names = [
+                name for name in names if reading.contains_all_words(name, query.text)
+            ]
     number = min(query.page, max(1, -(-len(names) // INSTANCES_PER_PAGE)))
     instances = reading.read(
         names[INSTANCES_PER_PAGE * (number - 1) : INSTANCES_PER_PAGE * number]
@@ -578,7 +636,7 @@ def select_instance_page(
 @dataclass(frozen=True, kw_only=True)
 class TwoRunsInstancePage:
     board: standings.Board
-    chosen: contenders.ChosenTwo
+    chosen: contenders.PairOfComparableRuns
     pair: EvaluationPair
     page: InstancePage
 
@@ -586,29 +644,34 @@ class TwoRunsInstancePage:
 def read_instances_of_two_runs(
     phase: Phase, viewer: object, query: contenders.TwoRunsInstancesQuery
 ) -> TwoRunsInstancePage:
-    board = cached_board_or_404(phase, viewer, query.rules, query.gold)
+    board = load_cached_board_or_404(phase, viewer, query.rules, query.gold)
     offered = [
-        *contenders.contenders_on_board(board),
-        *contenders.contenders_of_own_teams(board, viewer),
+        *contenders.list_comparable_runs_on_board(board),
+        *contenders.list_comparable_runs_of_own_teams(board, viewer),
     ]
-    chosen = contenders.choose_two_contenders(
+    chosen = contenders.choose_two_runs_to_compare(
         board, viewer, offered, (query.a, query.b)
     )
-    read = contenders.newest_evaluations_of(board, chosen or ())
+    read = contenders.find_newest_evaluations_of_runs(board, chosen or ())
     scored = [evaluation for evaluation in read if evaluation is not None]
     if chosen is None or len(scored) < 2:
         raise Http404(_("There are no two runs here that were scored alike."))
-    viewer_rights = rights_to_evaluations(phase, viewer, scored)
+    viewer_rights = determine_rights_to_evaluations(phase, viewer, scored)
     if viewer_rights is None:
         raise Http404(_("The answers of these runs are not shown to you."))
     pair = pair_evaluations(scored[0], scored[1])
-    if not pair.pooled:
+    if not pair.metrics_with_instance_values:
         raise Http404(
             _("These runs share no metric that has a value on single instances.")
         )
     page = select_instance_page(
-        InstanceReader(
-            scored, pair.pooled, query, viewer_rights, drawn=2, is_pair=True
+        InstancesOfRunsReader(
+            scored,
+            pair.metrics_with_instance_values,
+            query,
+            viewer_rights,
+            drawn=2,
+            is_pair=True,
         ),
         query,
     )
@@ -617,7 +680,7 @@ def read_instances_of_two_runs(
     return TwoRunsInstancePage(board=board, chosen=chosen, pair=pair, page=page)
 
 
-def _requested_metric(
+def _find_requested_metric(
     metrics: Sequence[Metric], query: contenders.InstancesQuery
 ) -> Metric | None:
     return next(
@@ -625,15 +688,19 @@ def _requested_metric(
     )
 
 
-def rights_to_evaluations(
+def determine_rights_to_evaluations(
     phase: Phase, viewer: object, scored: Sequence[Evaluation]
-) -> InstanceRights | None:
+) -> InstanceViewingRights | None:
     for evaluation in scored:
         evaluation.submission.phase = phase
-    return rights(phase, viewer, [evaluation.submission for evaluation in scored])
+    return determine_instance_viewing_rights(
+        phase, viewer, [evaluation.submission for evaluation in scored]
+    )
 
 
-def instance_rights_to_run(run: Submission, viewer: object) -> InstanceRights | None:
+def determine_instance_rights_to_run(
+    run: Submission, viewer: object
+) -> InstanceViewingRights | None:
     """Return which texts and values of a run's instances the viewer may see. Members of
     a team may see no instances of a run if they may not see the outcome of the run.
     """
@@ -641,20 +708,20 @@ def instance_rights_to_run(run: Submission, viewer: object) -> InstanceRights | 
         run, viewer
     ):
         return None
-    return rights(run.phase, viewer, [run])
+    return determine_instance_viewing_rights(run.phase, viewer, [run])
 
 
 def read_instances_of_run(
     evaluation: Evaluation,
-    may: InstanceRights,
+    may: InstanceViewingRights,
     query: contenders.InstancesQuery,
     others: Callable[[], Sequence[Evaluation]] = tuple,
 ) -> InstancePage | None:
     """Return the page with the instances of one run, compared with the ``others`` of
     the board if the viewer may see values of the run. Raises Unreadable.
     """
-    metrics = pair_evaluations(evaluation, evaluation).pooled
-    metric = _requested_metric(metrics, query)
+    metrics = pair_evaluations(evaluation, evaluation).metrics_with_instance_values
+    metric = _find_requested_metric(metrics, query)
     alike = [
         run
         for run in (others() if may.values and metric else ())
@@ -664,23 +731,23 @@ def read_instances_of_run(
         )
     ]
     return select_instance_page(
-        InstanceReader([evaluation, *alike], metrics, query, may, drawn=1), query
+        InstancesOfRunsReader([evaluation, *alike], metrics, query, may, drawn=1), query
     )
 
 
-def comparable_other_systems(
+def list_comparable_other_systems(
     phase: Phase, viewer: object, evaluation: Evaluation
 ) -> list[Evaluation]:
     """Return the evaluations of other systems on the board, if the viewer may see the
     values of all systems on single instances.
     """
-    board = cached_board_or_404(phase, viewer, evaluation.rules, None)
+    board = load_cached_board_or_404(phase, viewer, evaluation.rules, None)
     runs = (
-        comparable_evaluations(board)
+        list_comparable_evaluations(board)
         if board.gold and board.gold.pk == evaluation.gold_id
         else []
     )
-    is_shown = instance_rights_to_board(board, viewer, runs) is not None
+    is_shown = determine_instance_rights_to_board(board, viewer, runs) is not None
     return [
         run
         for run in runs
@@ -688,7 +755,7 @@ def comparable_other_systems(
     ]
 
 
-def comparable_evaluations(board: standings.Board) -> list[Evaluation]:
+def list_comparable_evaluations(board: standings.Board) -> list[Evaluation]:
     """Return the evaluations on the board that computed the ranking metric in the same
     way as the board's column.
     """
@@ -698,18 +765,22 @@ def comparable_evaluations(board: standings.Board) -> list[Evaluation]:
         for row in board.systems
         if ranking and ranking.name in row.scores
     }
-    scored = contenders.newest_evaluations_of(
+    scored = contenders.find_newest_evaluations_of_runs(
         board,
-        [row for row in contenders.contenders_on_board(board) if row.run in wanted],
+        [
+            row
+            for row in contenders.list_comparable_runs_on_board(board)
+            if row.run in wanted
+        ],
     )
     return [
         run for run in scored if run is not None and run.statistics and not run.withheld
     ]
 
 
-def instance_rights_to_board(
+def determine_instance_rights_to_board(
     board: standings.Board, viewer: object, runs: Sequence[Evaluation]
-) -> InstanceRights | None:
+) -> InstanceViewingRights | None:
     """Return which texts and values of these runs' instances the viewer may see, or
     None if values of the runs are hidden.
     """
@@ -717,11 +788,14 @@ def instance_rights_to_board(
     gold, values = _may_see_gold_and_values(phase, viewer, board.audience, submissions)
     if not values:
         return None
-    answers = board.audience in visibility.SEASON_STAFF_AUDIENCES or (
+    answers = board.audience in visibility.AUDIENCES_OF_SEASON_STAFF or (
         gold and all(run.file for run in submissions)
     )
-    return InstanceRights(
-        given=may_have_inputs(viewer, phase), gold=gold, values=True, answers=answers
+    return InstanceViewingRights(
+        given=can_download_inputs(viewer, phase),
+        gold=gold,
+        values=True,
+        answers=answers,
     )
 
 
@@ -731,14 +805,14 @@ def read_instances_of_all_systems(
     """Return the page that shows for each instance which systems on the board answered
     right or wrong. Raises Unreadable.
     """
-    runs = comparable_evaluations(board)
-    may = instance_rights_to_board(board, viewer, runs) if runs else None
+    runs = list_comparable_evaluations(board)
+    may = determine_instance_rights_to_board(board, viewer, runs) if runs else None
     if may is None:
         raise Http404(_("The instances of this board are not shown to you."))
     return select_instance_page(
-        InstanceReader(
+        InstancesOfRunsReader(
             runs,
-            shared_instance_metrics(runs),
+            list_shared_instance_metrics(runs),
             query,
             may,
             drawn=min(len(runs), MAX_ANSWERS_SHOWN),
@@ -747,7 +821,7 @@ def read_instances_of_all_systems(
     )
 
 
-def shared_instance_metrics(runs: Sequence[Evaluation]) -> list[Metric]:
+def list_shared_instance_metrics(runs: Sequence[Evaluation]) -> list[Metric]:
     """Return the metrics with values on instances that all these runs computed in the
     same way.
     """
@@ -759,17 +833,17 @@ def shared_instance_metrics(runs: Sequence[Evaluation]) -> list[Metric]:
     )
     return [
         metric
-        for metric in pair_evaluations(runs[0], runs[0]).pooled
+        for metric in pair_evaluations(runs[0], runs[0]).metrics_with_instance_values
         if metric.name in shared
     ]
 
 
 MAX_RUNS_COMPARED = 8
-DEFAULT_RUN_COUNT = 3
+DEFAULT_COMPARED_RUN_COUNT = 3
 
 
 @dataclass(frozen=True)
-class ComparedValue:
+class ComparedScore:
     value: float | None
     low: float | None = None
     high: float | None = None
@@ -779,15 +853,15 @@ class ComparedValue:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparedValuesLine:
+class ComparedScoresRow:
     name: str
     scale: float
-    values: list[ComparedValue]
+    values: list[ComparedScore]
     n: int = 0
 
     @property
     def has_support(self) -> bool:
-        return has_support(self.n)
+        return has_enough_instances(self.n)
 
     @property
     def is_withheld(self) -> bool:
@@ -816,36 +890,38 @@ class SeveralRunsComparison:
     """
 
     board: standings.Board
-    offered: list[contenders.Contender]
-    runs: list[contenders.Contender]
-    missing: list[contenders.Contender]
-    metrics: list[ComparedValuesLine]
+    offered: list[contenders.ComparableRun]
+    runs: list[contenders.ComparableRun]
+    missing: list[contenders.ComparableRun]
+    metrics: list[ComparedScoresRow]
     left_out: int
     dimensions: list[str]
     dimension: str
     class_metrics: list[str]
     class_metric: str
-    classes: list[ComparedValuesLine]
+    classes: list[ComparedScoresRow]
     min_class_size: int
 
 
 def compare_several_runs(
     phase: Phase, viewer: object, query: contenders.SeveralRunsQuery
 ) -> SeveralRunsComparison:
-    board = cached_board_or_404(phase, viewer, query.rules, query.gold)
+    board = load_cached_board_or_404(phase, viewer, query.rules, query.gold)
     offered = [
-        *contenders.contenders_on_board(board),
-        *contenders.contenders_of_own_teams(board, viewer),
+        *contenders.list_comparable_runs_on_board(board),
+        *contenders.list_comparable_runs_of_own_teams(board, viewer),
     ]
     if not offered and not query.runs:
         raise Http404(_("No numbers of this phase are shown to you."))
     wanted = list(dict.fromkeys(query.runs))[:MAX_RUNS_COMPARED]
     chosen = [
-        contenders.visible_contender_or_404(board, viewer, offered, number)
+        contenders.find_comparable_run_or_404(board, viewer, offered, number)
         for number in wanted
     ]
-    chosen = chosen or offered[:DEFAULT_RUN_COUNT]
-    read = zip(chosen, contenders.newest_evaluations_of(board, chosen), strict=True)
+    chosen = chosen or offered[:DEFAULT_COMPARED_RUN_COUNT]
+    read = zip(
+        chosen, contenders.find_newest_evaluations_of_runs(board, chosen), strict=True
+    )
     scored = {run: one for run, one in read if one is not None}
     evaluations = list(scored.values())
     # ``alike`` lists the metrics that all runs computed in the same way.
@@ -866,7 +942,7 @@ def compare_several_runs(
             for run in evaluations
         ]
         values = [
-            ComparedValue(
+            ComparedScore(
                 one.value,
                 one.low,
                 one.high,
@@ -875,20 +951,22 @@ def compare_several_runs(
             )
             for one in scores
         ]
-        lines.append(_values_line_with_differences(metric.name, metric.scale, values))
-    shown = shared_dimensions(evaluations) if evaluations else []
+        lines.append(_build_row_with_differences(metric.name, metric.scale, values))
+    shown = list_shared_dimensions(evaluations) if evaluations else []
     dimension = query.dimension if query.dimension in shown else next(iter(shown), "")
     task_type = phase.task.task_type
     by_class = [
         one
-        for one in metrics_by(task_type, dimension, metrics)
+        for one in select_metrics_for_dimension(task_type, dimension, metrics)
         if one.is_exchangeable and shown
     ]
     chosen_metric = next(
         (line for line in by_class if line.name == query.metric),
         next(iter(by_class), None),
     )
-    hidden_by = hidden_classes([run.pk for run in evaluations], phase, board.audience)
+    hidden_by = find_hidden_classes(
+        [run.pk for run in evaluations], phase, board.audience
+    )
     hidden = hidden_by.get(dimension, frozenset())
     return SeveralRunsComparison(
         board=board,
@@ -904,16 +982,16 @@ def compare_several_runs(
         dimension=dimension,
         class_metrics=[line.name for line in by_class],
         class_metric=chosen_metric.name if chosen_metric else "",
-        classes=_values_by_class(evaluations, dimension, chosen_metric, hidden)
+        classes=_build_rows_by_class(evaluations, dimension, chosen_metric, hidden)
         if chosen_metric
         else [],
-        min_class_size=embargoes_of(phase).min_class_size if hidden else 0,
+        min_class_size=get_embargoes_of_phase(phase).min_class_size if hidden else 0,
     )
 
 
-def _values_line_with_differences(
-    name: str, scale: float, values: Sequence[ComparedValue], n: int = 0
-) -> ComparedValuesLine:
+def _build_row_with_differences(
+    name: str, scale: float, values: Sequence[ComparedScore], n: int = 0
+) -> ComparedScoresRow:
     first = values[0].value
     apart = [
         None if one.value is None or first is None else one.value - first
@@ -923,36 +1001,40 @@ def _values_line_with_differences(
         replace(one, difference=difference)
         for one, difference in zip(values, apart, strict=True)
     ]
-    return ComparedValuesLine(name=name, scale=scale, values=shown, n=n)
+    return ComparedScoresRow(name=name, scale=scale, values=shown, n=n)
 
 
-def _values_by_class(
+def _build_rows_by_class(
     evaluations: Sequence[Evaluation],
     dimension: str,
     metric: Metric,
     hidden: frozenset[str],
-) -> list[ComparedValuesLine]:
-    by_label: dict[str, dict[int, ComparedValue]] = {}
-    fixed = fixed_classes(evaluations[0], dimension, metric.name) if evaluations else {}
+) -> list[ComparedScoresRow]:
+    by_label: dict[str, dict[int, ComparedScore]] = {}
+    fixed = (
+        find_gold_determined_classes(evaluations[0], dimension, metric.name)
+        if evaluations
+        else {}
+    )
     sizes: dict[str, int] = {}
-    for label, evaluation, number in class_numbers_of_evaluations(
+    for label, evaluation, number in load_class_scores_of_evaluations(
         [run.pk for run in evaluations], dimension, metric.name
     ):
         value, is_infinite, low, high, n, why = (
-            SMALL_CLASS_NUMBER if label in hidden else number
+            WITHHELD_SMALL_CLASS_SCORE if label in hidden else number
         )
         by_label.setdefault(label, {})[evaluation] = (
-            ComparedValue(None)
+            ComparedScore(None)
             if label in fixed
-            else ComparedValue(value, low, high, is_infinite, str(why))
+            else ComparedScore(value, low, high, is_infinite, str(why))
         )
         sizes[label] = max(n, sizes.get(label, 0))
     lines = []
     for label in sort_labels_naturally(list(by_label)):
         values = [
-            by_label[label].get(run.pk, ComparedValue(None)) for run in evaluations
+            by_label[label].get(run.pk, ComparedScore(None)) for run in evaluations
         ]
         lines.append(
-            _values_line_with_differences(label, metric.scale, values, sizes[label])
+            _build_row_with_differences(label, metric.scale, values, sizes[label])
         )
     return lines

@@ -12,38 +12,45 @@ from django.core.cache import caches
 from django.utils import timezone
 from numpy.typing import NDArray
 
-from citeboard.core.query import PageParameters, number_parameter, text_parameter
-from citeboard.core.release import release
+from citeboard.core.query import (
+    PageParameters,
+    declare_number_parameter,
+    declare_text_parameter,
+)
+from citeboard.core.release import compute_release_digest
 from scoring.metrics import Metric
 from scoring.metrics.base import Floats
 from scoring.models import Evaluation
-from scoring.results.board.query import cached_board_or_404
+from scoring.results.board.query import load_cached_board_or_404
 from scoring.results.board.standings import Board
 from scoring.results.comparison.contenders import InstancesQuery
 from scoring.results.comparison.reading import (
     INSTANCES_PER_PAGE,
     MAX_ANSWERS_SHOWN,
     InstancePage,
-    InstanceReader,
-    comparable_evaluations,
-    instance_rights_to_board,
-    shared_instance_metrics,
+    InstancesOfRunsReader,
+    determine_instance_rights_to_board,
+    list_comparable_evaluations,
+    list_shared_instance_metrics,
 )
 from scoring.stats import items
-from scoring.stats.correlation import Correlation, of_points
+from scoring.stats.correlation import Correlation, correlate_points
 from tasks.models import Phase
 
-CACHE_SECONDS = 24 * 3600
+SUSPICION_TEST_CACHE_SECONDS = 24 * 3600
 #: An instance is suspicious if better systems score lower, or the best third is wrong.
-BELOW_ZERO, MISSED = WHY = ("below-zero", "missed")
+SUSPICION_NEGATIVE_CORRELATION, SUSPICION_BEST_SYSTEMS_WRONG = SUSPICION_REASONS = (
+    "below-zero",
+    "missed",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuspectsQuery(PageParameters):
-    rules: str | None = text_parameter("rules", default=None)
-    metric: str = text_parameter("metric")
-    which: str = text_parameter("which", choices=WHY)
-    page: int = number_parameter("page", default=1)
+class SuspiciousInstancesQuery(PageParameters):
+    rules: str | None = declare_text_parameter("rules", default=None)
+    metric: str = declare_text_parameter("metric")
+    which: str = declare_text_parameter("which", choices=SUSPICION_REASONS)
+    page: int = declare_number_parameter("page", default=1)
 
 
 @dataclass(frozen=True)
@@ -86,45 +93,45 @@ def has_phase_closed(phase: Phase) -> bool:
     return phase.has_end and phase.closes <= timezone.now()
 
 
-def suspicious_instances_of(
-    phase: Phase, viewer: object, query: SuspectsQuery
+def find_suspicious_instances_of_board(
+    phase: Phase, viewer: object, query: SuspiciousInstancesQuery
 ) -> SuspiciousInstancesOfBoard:
     """Return the instances of the board whose gold may be wrong, so that organisers
     should check the gold. Raises Unreadable.
     """
-    board = cached_board_or_404(phase, viewer, query.rules, None)
-    runs = comparable_evaluations(board)
-    rights = instance_rights_to_board(board, viewer, runs) if runs else None
+    board = load_cached_board_or_404(phase, viewer, query.rules, None)
+    runs = list_comparable_evaluations(board)
+    rights = determine_instance_rights_to_board(board, viewer, runs) if runs else None
     suspects = None
     if rights is not None and len(runs) >= items.MIN_SYSTEMS:
         metrics = [
             metric
-            for metric in shared_instance_metrics(runs)
+            for metric in list_shared_instance_metrics(runs)
             if _is_bounded_metric(metric)
         ]
         if metrics:
             asked = InstancesQuery(metric=query.metric)
-            reading = InstanceReader(
+            reading = InstancesOfRunsReader(
                 runs, metrics, asked, rights, drawn=MAX_ANSWERS_SHOWN
             )
-            suspects = _suspicious_instance_page(reading, query)
+            suspects = _build_suspicious_instance_page(reading, query)
     return SuspiciousInstancesOfBoard(board, len(runs), suspects)
 
 
-def _suspicious_instance_page(
-    reading: InstanceReader, query: SuspectsQuery
+def _build_suspicious_instance_page(
+    reading: InstancesOfRunsReader, query: SuspiciousInstancesQuery
 ) -> SuspiciousInstancePage:
     metric = reading.metric
     assert metric is not None
-    is_large = len(reading.runs) >= items.MIN_SYSTEMS_OF_THIRD
-    offered = WHY if is_large else (BELOW_ZERO,)
-    which = query.which if query.which in offered else BELOW_ZERO
+    is_large = len(reading.runs) >= items.MIN_SYSTEMS_FOR_BEST_THIRD
+    offered = SUSPICION_REASONS if is_large else (SUSPICION_NEGATIVE_CORRELATION,)
+    which = query.which if query.which in offered else SUSPICION_NEGATIVE_CORRELATION
     merits = _orient_values_higher_better(
-        metric, reading.values_by_run_and_instance(metric)
+        metric, reading.compute_values_by_run_and_instance(metric)
     )
     defined = np.flatnonzero(np.isfinite(merits).all(axis=0))
     merits = merits[:, defined]
-    places = _select_suspicious_places(reading.runs, metric, which, merits)
+    places = _select_suspicious_instance_indices(reading.runs, metric, which, merits)
     names = [reading.names[defined[place]] for place in places]
     number = min(max(query.page, 1), max(1, -(-len(names) // INSTANCES_PER_PAGE)))
     shown = slice(INSTANCES_PER_PAGE * (number - 1), INSTANCES_PER_PAGE * number)
@@ -157,33 +164,38 @@ def _orient_values_higher_better(metric: Metric, values: Floats) -> Floats:
     return values if metric.higher_is_better else low + high - values
 
 
-def _select_suspicious_places(
+def _select_suspicious_instance_indices(
     runs: Sequence[Evaluation], metric: Metric, which: str, values: Floats
 ) -> NDArray[np.intp]:
     if values.shape[1] == 0:
         return np.array([], dtype=np.intp)
-    if which == MISSED:
-        is_missed = items.missed_by_best_third(values, metric.value_range[0])
+    if which == SUSPICION_BEST_SYSTEMS_WRONG:
+        is_missed = items.find_items_missed_by_best_third(values, metric.value_range[0])
         places = np.flatnonzero(is_missed)
         return places[np.argsort(-values[:, places].mean(axis=0), kind="stable")]
-    tested = _test_instances_cached(runs, metric, values)
+    tested = _load_or_compute_instance_tests(runs, metric, values)
     places = np.flatnonzero(tested.is_below_zero)
     return places[np.argsort(tested.p[places], kind="stable")]
 
 
-def _test_instances_cached(
+def _load_or_compute_instance_tests(
     runs: Sequence[Evaluation], metric: Metric, values: Floats
-) -> items.Tested:
+) -> items.ItemRestTests:
     """Test which instances of the board are suspicious, or return the cached result for
     the same stored matrices.
     """
-    parts = [release(), metric.name, metric.rules, *(run.statistics for run in runs)]
+    parts = [
+        compute_release_digest(),
+        metric.name,
+        metric.rules,
+        *(run.statistics for run in runs),
+    ]
     digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     key = f"suspects:{digest}"
-    tested: items.Tested | None = caches["results"].get(key)
+    tested: items.ItemRestTests | None = caches["results"].get(key)
     if tested is None:
-        tested = items.tested(values)
-        caches["results"].set(key, tested, CACHE_SECONDS)
+        tested = items.run_item_rest_tests(values)
+        caches["results"].set(key, tested, SUSPICION_TEST_CACHE_SECONDS)
     return tested
 
 
@@ -191,17 +203,17 @@ def _describe_suspicious_instances(
     metric: Metric, merits: Floats, places: NDArray[np.intp]
 ) -> list[SuspiciousInstance]:
     own = merits[:, places]
-    difficulty = items.difficulty(
+    difficulty = items.compute_item_difficulty(
         _orient_values_higher_better(metric, own), *metric.value_range
     )
-    has_correlation = len(merits) >= items.MIN_SYSTEMS_OF_DISCRIMINATION
+    has_correlation = len(merits) >= items.MIN_SYSTEMS_FOR_ITEM_REST
     total = merits.sum(axis=1)
     return [
         SuspiciousInstance(
             float(difficulty.mean[number]),
             float(difficulty.low[number]),
             float(difficulty.high[number]),
-            of_points("Pearson", own[:, number], total - own[:, number])
+            correlate_points("Pearson", own[:, number], total - own[:, number])
             if has_correlation
             else None,
         )

@@ -9,29 +9,32 @@ from statistics import fmean
 
 from django.utils.translation import gettext as _
 
-from scoring.figures import Bars, Measured, Series
+from scoring.figures import BarChart, FigureValue, ValueSeries
 from scoring.figures.description import MAX_SERIES
-from scoring.results.board.differences import class_table, classes_by_dimension
-from scoring.results.board.standings import Board, Row
+from scoring.results.board.differences import (
+    build_scores_by_class_table,
+    list_classes_by_dimension,
+)
+from scoring.results.board.standings import Board, BoardRow
 from scoring.results.publications import published
 from scoring.results.publications.placement import (
-    CLASSES_ACROSS,
-    LINES,
-    SYSTEMS_ACROSS,
-    RecomputedNames,
+    CLASSES_AS_COLUMNS_LAYOUT,
+    ROWS_LAYOUT,
+    SYSTEMS_AS_COLUMNS_LAYOUT,
+    NamesOfRecomputedTable,
 )
 from scoring.results.publications.reading import PrintedMeasure
 from scoring.results.publications.reproduced import (
-    ReportedAndComputed,
-    board_class_values,
+    ReportedAndComputedValue,
+    build_reported_and_recomputed_bars,
     convert_to_printed_scale,
-    reported_and_recomputed_bars,
+    find_board_class_values,
 )
 from tasks.models import Task
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaperTableLine:
+class PaperTableRow:
     """A line of a board in the layout of a paper's table. ``printed`` and ``row`` are
     the printed row and the board's row of the same system, and one of both may be
     missing. ``label`` is the name of a class, or empty for all classes.
@@ -39,8 +42,8 @@ class PaperTableLine:
 
     label: str
     printed: published.PublishedRow | None
-    row: Row | None
-    pairs: list[ReportedAndComputed]
+    row: BoardRow | None
+    pairs: list[ReportedAndComputedValue]
 
     @property
     def system(self) -> str:
@@ -56,12 +59,12 @@ class PaperGridRow:
     """
 
     label: str
-    row: Row | None
-    cells: list[list[ReportedAndComputed]]
+    row: BoardRow | None
+    cells: list[list[ReportedAndComputedValue]]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComputedValue:
+class ScoreOnPrintedScale:
     value: float | None
     low: float | None = None
     high: float | None = None
@@ -89,30 +92,34 @@ class PaperTableView:
     @property
     def has_chart(self) -> bool:
         """Return False if a chart cannot compare the printed and computed numbers."""
-        is_computed = any(self._board_metric_of(measure) for measure in self.measures)
+        is_computed = any(
+            self._find_board_metric_of_measure(measure) for measure in self.measures
+        )
         return len(self.lines) > 1 and not self.is_of_other_data and is_computed
 
     @cached_property
-    def _columns(self) -> set[str]:
+    def _board_column_names(self) -> set[str]:
         return {column.name for column in self.board.columns}
 
-    def _board_metric_of(self, measure: PrintedMeasure) -> str:
+    def _find_board_metric_of_measure(self, measure: PrintedMeasure) -> str:
         """Return the name of the board's column for a printed column, or an empty text
         if the board has no such column.
         """
         name = self._board_metrics_by_printed.get(measure.name, "")
-        return name if name in self._columns else ""
+        return name if name in self._board_column_names else ""
 
     @cached_property
     def _board_metrics_by_printed(self) -> Mapping[str, str]:
-        return self.shown.board_metrics_of_same_model(self.board.phase.task.options)
+        return self.shown.select_board_metrics_of_same_model(
+            self.board.phase.task.options
+        )
 
     @cached_property
     def filters(self) -> list[tuple[str, str]]:
         """Return the classes of the board to which the printed values are restricted,
         each with its dimension.
         """
-        known = classes_by_dimension(self.board)
+        known = list_classes_by_dimension(self.board)
         filters = []
         if only := self.shown.placement.only:
             dimension, _colon, label = only.partition(":")
@@ -127,17 +134,19 @@ class PaperTableView:
             filters.append(("dataset", printed.pop()))
         return filters
 
-    def _class_filters_of(self, measure: PrintedMeasure) -> list[tuple[str, str]]:
+    def _find_class_filters_of_measure(
+        self, measure: PrintedMeasure
+    ) -> list[tuple[str, str]]:
         only = self.shown.placement.only.partition(":")[0].strip()
         is_of_all = measure.name in self.shown.placement.of_all
         return [one for one in self.filters if not (is_of_all and one[0] == only)]
 
-    def _why_column_is_empty(self, measure: PrintedMeasure) -> str:
+    def _explain_empty_column(self, measure: PrintedMeasure) -> str:
         """Return the reason why the board has no values for a column of the printed
         table, or an empty text.
         """
-        known = classes_by_dimension(self.board)
-        filters = self._class_filters_of(measure)
+        known = list_classes_by_dimension(self.board)
+        filters = self._find_class_filters_of_measure(measure)
         missing = [
             label
             for dimension, label in filters
@@ -149,15 +158,15 @@ class PaperTableView:
         return ""
 
     @property
-    def gaps(self) -> list[tuple[str, str]]:
+    def empty_columns_with_reasons(self) -> list[tuple[str, str]]:
         """Return the columns of the printed table for which the board has no values,
         each with the reason.
         """
         ends = self.shown.placement.interval
         gaps = []
         for measure in self.measures:
-            name = self.shown.computed.get(measure.name, "")
-            if why := self._why_column_is_empty(measure):
+            name = self.shown.board_metrics_by_printed_metric.get(measure.name, "")
+            if why := self._explain_empty_column(measure):
                 gaps.append((measure.label, why))
             elif not name and measure.name not in ends:
                 why = _("no measure of the board is named for it")
@@ -165,21 +174,21 @@ class PaperTableView:
             elif name and measure.name not in self._board_metrics_by_printed:
                 why = _("the board's values are those of another model than %(model)s")
                 gaps.append((measure.label, why % {"model": measure.model}))
-            elif name and name not in self._columns:
+            elif name and name not in self._board_column_names:
                 why = _("the board has no column %(name)s") % {"name": name}
                 gaps.append((measure.label, why))
         return gaps
 
-    def _computed_values_by_run(
+    def _compute_values_by_run(
         self, name: str, measure: PrintedMeasure
-    ) -> dict[int, ComputedValue]:
+    ) -> dict[int, ScoreOnPrintedScale]:
         """Return the board's value in a column for each run, on the scale of the
         printed values, and restricted to the table's classes.
         """
-        if name not in self._columns or self._why_column_is_empty(measure):
+        if name not in self._board_column_names or self._explain_empty_column(measure):
             return {}
-        if filters := self._class_filters_of(measure):
-            return self._computed_class_values(name, measure, filters[0])
+        if filters := self._find_class_filters_of_measure(measure):
+            return self._compute_class_values_by_run(name, measure, filters[0])
         [column] = [one for one in self.board.columns if one.name == name]
         values = {}
         for row in self.board.rows:
@@ -188,43 +197,45 @@ class PaperTableView:
                     convert_to_printed_scale(end, column.scale, measure)
                     for end in cell[1:4]
                 )
-                values[row.submission] = ComputedValue(
+                values[row.submission] = ScoreOnPrintedScale(
                     value=value, low=low, high=high, word=cell.word
                 )
         return values
 
-    def _computed_class_values(
+    def _compute_class_values_by_run(
         self, name: str, measure: PrintedMeasure, part: tuple[str, str]
-    ) -> dict[int, ComputedValue]:
+    ) -> dict[int, ScoreOnPrintedScale]:
         dimension, wanted = part
-        table = class_table(self.board, self.board.rows, dimension, name)
+        table = build_scores_by_class_table(
+            self.board, self.board.rows, dimension, name
+        )
         values = {}
         for own_class in table.lines:
             if own_class.label.casefold() != wanted.casefold():
                 continue
             for row in self.board.rows:
                 value = table.value(own_class.label, row)
-                values[row.submission] = ComputedValue(
+                values[row.submission] = ScoreOnPrintedScale(
                     value=convert_to_printed_scale(value, table.scale, measure),
                     word=table.withheld.get((own_class.label, row.evaluation), ""),
                 )
         return values
 
     @cached_property
-    def _computed_pairs(self) -> dict[tuple[str, str, int], ReportedAndComputed]:
+    def _computed_pairs(self) -> dict[tuple[str, str, int], ReportedAndComputedValue]:
         """Return the computed values, keyed by class (empty for all instances), printed
         metric and run.
         """
-        found: dict[tuple[str, str, int], ReportedAndComputed] = {}
+        found: dict[tuple[str, str, int], ReportedAndComputedValue] = {}
         for measure in self.measures:
-            blank = ReportedAndComputed(
-                figure=None, own=None, decimals=self._printed_decimals(measure)
+            blank = ReportedAndComputedValue(
+                figure=None, own=None, decimals=self._count_printed_decimals(measure)
             )
-            deviations = self._computed_values_by_run(
-                f"{self._board_metric_of(measure)}_deviation", measure
+            deviations = self._compute_values_by_run(
+                f"{self._find_board_metric_of_measure(measure)}_deviation", measure
             )
-            for run, own in self._computed_values_by_run(
-                self._board_metric_of(measure), measure
+            for run, own in self._compute_values_by_run(
+                self._find_board_metric_of_measure(measure), measure
             ).items():
                 deviation = deviations.get(run)
                 found["", measure.name, run] = replace(
@@ -235,11 +246,11 @@ class PaperTableView:
                     kept_back=own.word,
                     deviation=deviation.value if deviation else None,
                 )
-            found |= self._computed_class_pairs(measure, blank)
+            found |= self._build_computed_class_pairs(measure, blank)
         for place, end in enumerate(self.shown.placement.interval):
             measure = next(one for one in self.measures if one.name == end)
-            blank = ReportedAndComputed(
-                figure=None, own=None, decimals=self._printed_decimals(measure)
+            blank = ReportedAndComputedValue(
+                figure=None, own=None, decimals=self._count_printed_decimals(measure)
             )
             for run in [row.submission for row in self.board.rows]:
                 leading = found.get(("", self.shown.leading.name, run))
@@ -248,28 +259,28 @@ class PaperTableView:
                     found["", end, run] = replace(blank, own=own_end)
         return found
 
-    def _computed_class_pairs(
-        self, measure: PrintedMeasure, blank: ReportedAndComputed
-    ) -> dict[tuple[str, str, int], ReportedAndComputed]:
+    def _build_computed_class_pairs(
+        self, measure: PrintedMeasure, blank: ReportedAndComputedValue
+    ) -> dict[tuple[str, str, int], ReportedAndComputedValue]:
         if (
             not self.by_class
-            or not self._class_mapping
-            or self._why_column_is_empty(measure)
+            or not self._printed_to_computed_class_names
+            or self._explain_empty_column(measure)
         ):
             return {}
         rows = {row.submission: row for row in self.board.rows}
         shown = replace(
             self.shown, placement=replace(self.shown.placement, metric=measure.name)
         )
-        values, _sizes = board_class_values(
-            self.board, rows, shown, self._class_mapping
+        values, _sizes = find_board_class_values(
+            self.board, rows, shown, self._printed_to_computed_class_names
         )
         return {
             (label, measure.name, run): replace(blank, own=own, kept_back=why)
             for (label, run), (own, why) in values.items()
         }
 
-    def _printed_decimals(self, measure: PrintedMeasure) -> int:
+    def _count_printed_decimals(self, measure: PrintedMeasure) -> int:
         figures = (row.figures.get(measure.name) for row in self.shown.rows)
         lengths = (
             len(figure.printed.partition(".")[2].rstrip("*%"))
@@ -279,41 +290,41 @@ class PaperTableView:
         return max(lengths, default=3)
 
     @property
-    def is_grid(self) -> bool:
-        return self.by_class and self.shown.placement.layout != LINES
+    def has_classes_or_systems_as_columns(self) -> bool:
+        return self.by_class and self.shown.placement.layout != ROWS_LAYOUT
 
     @cached_property
     def heads(self) -> list[str]:
         """Return the column heads of the displayed table, which are classes or systems
         in a grid, and printed metrics otherwise.
         """
-        if not self.is_grid:
+        if not self.has_classes_or_systems_as_columns:
             return [measure.label for measure in self.measures]
         return list(
-            dict.fromkeys(self._column_head_of_line(line) for line in self.lines)
+            dict.fromkeys(self._find_column_head_of_row(line) for line in self.lines)
         )
 
-    def _column_head_of_line(self, line: PaperTableLine) -> str:
-        if self.shown.placement.layout == SYSTEMS_ACROSS:
+    def _find_column_head_of_row(self, line: PaperTableRow) -> str:
+        if self.shown.placement.layout == SYSTEMS_AS_COLUMNS_LAYOUT:
             return line.system
         return line.label or _("all")
 
-    def _row_head_of_line(self, line: PaperTableLine) -> str:
-        if self.shown.placement.layout == SYSTEMS_ACROSS:
+    def _find_row_head_of_row(self, line: PaperTableRow) -> str:
+        if self.shown.placement.layout == SYSTEMS_AS_COLUMNS_LAYOUT:
             return line.label or _("all")
         return line.system
 
     @property
     def grid(self) -> list[PaperGridRow]:
         """Return the rows of the displayed table if its columns are classes or systems."""
-        cells: dict[str, dict[str, list[ReportedAndComputed]]] = {}
-        runs: dict[str, Row | None] = {}
+        cells: dict[str, dict[str, list[ReportedAndComputedValue]]] = {}
+        runs: dict[str, BoardRow | None] = {}
         for line in self.lines:
-            name = self._row_head_of_line(line)
+            name = self._find_row_head_of_row(line)
             cells.setdefault(name, {}).setdefault(
-                self._column_head_of_line(line), line.pairs
+                self._find_column_head_of_row(line), line.pairs
             )
-            has_systems_down = self.shown.placement.layout == CLASSES_ACROSS
+            has_systems_down = self.shown.placement.layout == CLASSES_AS_COLUMNS_LAYOUT
             runs.setdefault(name, line.row if has_systems_down else None)
         return [
             PaperGridRow(
@@ -325,19 +336,19 @@ class PaperTableView:
         ]
 
     @cached_property
-    def _class_mapping(self) -> RecomputedNames | None:
+    def _printed_to_computed_class_names(self) -> NamesOfRecomputedTable | None:
         """Return the mapping from printed to computed names, with the dimension of the
         board that has the most printed classes, or None without such a dimension.
         """
         said = self.shown.placement.recomputed
         printed = {row.label.casefold() for row in self.shown.rows}
-        known = classes_by_dimension(self.board).items()
+        known = list_classes_by_dimension(self.board).items()
         shared = {
             dimension: len(printed & set(map(str.casefold, labels)))
             for dimension, labels in known
         }
         nearest = max(shared, key=lambda name: shared[name], default="")
-        plan = said or RecomputedNames(
+        plan = said or NamesOfRecomputedTable(
             rules=self.board.rules or "", metrics={}, systems={}
         )
         if plan.dimension or plan.classes:
@@ -345,13 +356,15 @@ class PaperTableView:
         return replace(plan, dimension=nearest) if shared.get(nearest) else None
 
     @cached_property
-    def lines(self) -> list[PaperTableLine]:
+    def lines(self) -> list[PaperTableRow]:
         """Return the lines of the table, which are the printed rows in order and, for
         each class, the systems that only the board has.
         """
         said = self.shown.placement.recomputed
         systems: Mapping[str, str] = said.systems if said else {}
-        rows: dict[str, Row] = {row.system: row for row in reversed(self.board.rows)}
+        rows: dict[str, BoardRow] = {
+            row.system: row for row in reversed(self.board.rows)
+        }
         has_classes = self.by_class and any(
             label for label, _name, _run in self._computed_pairs
         )
@@ -363,7 +376,7 @@ class PaperTableView:
         as_listed = sorted(
             self.shown.rows, key=lambda row: min(one.pk for one in row.figures.values())
         )
-        lines, order = [], sorted(self.board.rows, key=self._row_sort_key)
+        lines, order = [], sorted(self.board.rows, key=self._build_row_sort_key)
         for label in labels:
             beside: set[int] = set()
             for printed in as_listed:
@@ -377,17 +390,17 @@ class PaperTableView:
                     )
                     row = rows.get(runs or beside_it)
                     beside |= {row.submission} if row else set()
-                    lines.append(self._paper_table_line(label, printed, row))
+                    lines.append(self._build_paper_table_row(label, printed, row))
             left = [row for row in order if row.submission not in beside]
-            of_board = [self._paper_table_line(label, None, row) for row in left]
+            of_board = [self._build_paper_table_row(label, None, row) for row in left]
             lines += [
                 line
                 for line in of_board
-                if any(pair.computed.text for pair in line.pairs)
+                if any(pair.computed_chart_value.text for pair in line.pairs)
             ]
         return lines
 
-    def _row_sort_key(self, row: Row) -> tuple[bool, float]:
+    def _build_row_sort_key(self, row: BoardRow) -> tuple[bool, float]:
         """Return a sort key by which the row with the best value of the first printed
         metric comes first.
         """
@@ -395,9 +408,9 @@ class PaperTableView:
         sign = 1 if self.shown.leading.higher_is_better is False else -1
         return pair is None or pair.own is None, sign * ((pair and pair.own) or 0.0)
 
-    def _paper_table_line(
-        self, label: str, printed: published.PublishedRow | None, row: Row | None
-    ) -> PaperTableLine:
+    def _build_paper_table_row(
+        self, label: str, printed: published.PublishedRow | None, row: BoardRow | None
+    ) -> PaperTableRow:
         pairs = []
         for measure in self.measures:
             own = (
@@ -408,30 +421,33 @@ class PaperTableView:
             figure = printed.figures.get(measure.name) if printed else None
             pairs.append(
                 replace(
-                    own or ReportedAndComputed(figure=None, own=None), figure=figure
+                    own or ReportedAndComputedValue(figure=None, own=None),
+                    figure=figure,
                 )
             )
         named = printed.label if printed and not label else label
-        return PaperTableLine(label=named, printed=printed, row=row, pairs=pairs)
+        return PaperTableRow(label=named, printed=printed, row=row, pairs=pairs)
 
     @property
-    def bars(self) -> Bars:
+    def bars(self) -> BarChart:
         """Return a bar chart of printed and computed values by system, or of the first
         printed and computed systems by class.
         """
         names = [measure.name for measure in self.measures]
         leading = self.shown.leading
-        if not self._board_metric_of(leading):
-            computed = [one for one in self.measures if self._board_metric_of(one)]
+        if not self._find_board_metric_of_measure(leading):
+            computed = [
+                one for one in self.measures if self._find_board_metric_of_measure(one)
+            ]
             leading = next(iter(computed), leading)
-        printed: dict[str, dict[str, Measured]] = {}
-        own: dict[str, dict[str, Measured]] = {}
+        printed: dict[str, dict[str, FigureValue]] = {}
+        own: dict[str, dict[str, FigureValue]] = {}
         for line in self.lines:
             pair = line.pairs[names.index(leading.name)]
             label = (line.label or _("all")) if self.by_class else line.system
             for found, value, word in (
                 (printed, pair.printed, _("reported")),
-                (own, pair.computed, _("computed here")),
+                (own, pair.computed_chart_value, _("computed here")),
             ):
                 if value.value is not None:
                     name = f"{line.system}, {word}" if self.by_class else word
@@ -448,25 +464,30 @@ class PaperTableView:
             dict.fromkeys(label for values in drawn.values() for label in values)
         )
         series = [
-            Series(
+            ValueSeries(
                 name=name,
-                values=[values.get(label, Measured(value=None)) for label in labels],
+                values=[values.get(label, FigureValue(value=None)) for label in labels],
             )
             for name, values in drawn.items()
         ]
-        return reported_and_recomputed_bars(leading, labels, series)
+        return build_reported_and_recomputed_bars(leading, labels, series)
 
 
-def paper_tables(task: Task) -> list[tuple[published.PublishedTable, bool]]:
+def list_paper_tables_of_task(
+    task: Task,
+) -> list[tuple[published.PublishedTable, bool]]:
     """Return the published tables of the task's own publications, or of publications
     for this kind of task, each with True if the rows are classes.
     """
-    found = published.published_results_of_kind(task)
+    found = published.load_published_results_of_task_kind(task)
     tables = [(table, False) for table in found.headlines] + [
         (table, True) for table in found.by_class
     ]
     return [
         pair
         for pair in tables
-        if any(one.name in pair[0].computed for one in pair[0].columns)
+        if any(
+            one.name in pair[0].board_metrics_by_printed_metric
+            for one in pair[0].columns
+        )
     ]

@@ -8,17 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from scoring.results.publications.reading import Feature, PrintedTable, Publication
+from scoring.results.publications.reading import (
+    PrintedTable,
+    Publication,
+    RowFeatureValue,
+)
 from tasks.seasons.file.tables import (
     CheckedTable,
     describe_choices,
-    suggest_similar_name,
+    format_similar_name_hint,
 )
-from tasks.types.base import current_rules
+from tasks.types.base import replace_old_rule_set_name
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecomputedNames:
+class NamesOfRecomputedTable:
     """The mapping from names in a published table to names on the board.
 
     The name of a class may include its dimension, as in `pos_before:verb`. ``runs``
@@ -37,12 +41,16 @@ class RecomputedNames:
     remark: str = ""
 
 
-LINES, CLASSES_ACROSS, SYSTEMS_ACROSS = "lines", "classes", "systems"
-TABLE_LAYOUTS = (LINES, CLASSES_ACROSS, SYSTEMS_ACROSS)
+ROWS_LAYOUT, CLASSES_AS_COLUMNS_LAYOUT, SYSTEMS_AS_COLUMNS_LAYOUT = (
+    "lines",
+    "classes",
+    "systems",
+)
+TABLE_LAYOUTS = (ROWS_LAYOUT, CLASSES_AS_COLUMNS_LAYOUT, SYSTEMS_AS_COLUMNS_LAYOUT)
 
 
 @dataclass(frozen=True, kw_only=True)
-class TablePlacement:
+class PublishedTablePlacement:
     """The declaration in a season file how the board of a task shows a published table.
     If ``by`` is set, each printed row belongs to one class, and ``overall`` is the name
     of the row for all classes.
@@ -60,14 +68,14 @@ class TablePlacement:
     overall: str = ""
     where: Mapping[str, str] = field(default_factory=dict)
     interval: tuple[str, ...] = ()
-    recomputed: RecomputedNames | None = None
+    recomputed: NamesOfRecomputedTable | None = None
     only: str = ""
     of_all: tuple[str, ...] = ()
     metrics: Mapping[str, str] = field(default_factory=dict)
-    layout: str = LINES
+    layout: str = ROWS_LAYOUT
 
     @classmethod
-    def of(cls, kept: Mapping[str, Any]) -> TablePlacement:
+    def of(cls, kept: Mapping[str, Any]) -> PublishedTablePlacement:
         beside, interval = kept.get("recomputed"), tuple(kept.get("interval", ()))
         of_all = tuple(kept.get("of_all", ()))
         return cls(
@@ -75,7 +83,7 @@ class TablePlacement:
                 **kept,
                 "interval": interval,
                 "of_all": of_all,
-                "recomputed": RecomputedNames(**beside) if beside else None,
+                "recomputed": NamesOfRecomputedTable(**beside) if beside else None,
             }
         )
 
@@ -88,28 +96,31 @@ class TablePlacement:
             "of_all": list(self.of_all),
         }
 
-    def takes(self, features: Mapping[str, Feature]) -> bool:
+    def takes(self, features: Mapping[str, RowFeatureValue]) -> bool:
         return all(
             str(features.get(name)) == value for name, value in self.where.items()
         )
 
 
-def read_placement(
+def read_published_table_placement(
     table: CheckedTable,
-) -> tuple[TablePlacement, CheckedTable, CheckedTable | None]:
+) -> tuple[PublishedTablePlacement, CheckedTable, CheckedTable | None]:
     """Return the placement of a published table from a season file, and the tables of
     the file for reporting later faults.
     """
     beside = table.table("recomputed") if "recomputed" in table else None
     recomputed = None
     if beside is not None:
-        rules, remark = current_rules(beside.text("rules")), beside.text("remark", "")
+        rules, remark = (
+            replace_old_rule_set_name(beside.text("rules")),
+            beside.text("remark", ""),
+        )
         dimension = beside.text("dimension", "")
         words = {
             name: beside.words(name)
             for name in ("metrics", "systems", "classes", "runs")
         }
-        recomputed = RecomputedNames(
+        recomputed = NamesOfRecomputedTable(
             rules=rules, **words, dimension=dimension, remark=remark
         )
         beside.close()
@@ -121,7 +132,7 @@ def read_placement(
         table.words("where"),
         table.texts("interval", ()),
     )
-    said = TablePlacement(
+    said = PublishedTablePlacement(
         table=name,
         **texts,
         where=where,
@@ -130,25 +141,27 @@ def read_placement(
         only=table.text("only", ""),
         of_all=table.texts("of_all", ()),
         metrics=table.words("metrics"),
-        layout=table.choice("layout", TABLE_LAYOUTS, LINES),
+        layout=table.choice("layout", TABLE_LAYOUTS, ROWS_LAYOUT),
     )
     if said.only and not all(part.strip() for part in said.only.partition(":")):
-        table.refuse(
+        table.add_problem_at_key(
             "only", f"“only” is “{said.only}”", "a dimension, a colon and a class of it"
         )
-    if said.layout != LINES and not said.by:
-        table.refuse("layout", f"“layout” is “{said.layout}” without “by”", "“by”")
+    if said.layout != ROWS_LAYOUT and not said.by:
+        table.add_problem_at_key(
+            "layout", f"“layout” is “{said.layout}” without “by”", "“by”"
+        )
     table.close()
     return said, table, beside
 
 
-def checked_placement(
-    said: TablePlacement,
+def validate_published_table_placement(
+    said: PublishedTablePlacement,
     here: CheckedTable,
     beside: CheckedTable | None,
     publications: Sequence[Publication],
     metrics: Mapping[str, Sequence[str]],
-) -> TablePlacement | None:
+) -> PublishedTablePlacement | None:
     """Return the placement of a published table if everything that the placement names
     exists in the publications. Otherwise, report faults at the lines of the placement
     in the season file.
@@ -161,7 +174,7 @@ def checked_placement(
             if name
             else "“paper” is missing"
         )
-        here.refuse(
+        here.add_problem_at_key(
             "paper",
             fault,
             describe_choices(keys)
@@ -175,8 +188,11 @@ def checked_placement(
     )
     if printed is None:
         names = [table.name for table in publication.tables]
-        message = f"{publication.paper.key} has no “{said.table}”{suggest_similar_name(said.table, names)}"
-        here.refuse("table", message, describe_choices(names))
+        message = (
+            f"{publication.paper.key} has no “{said.table}”"
+            f"{format_similar_name_hint(said.table, names)}"
+        )
+        here.add_problem_at_key("table", message, describe_choices(names))
         return None
     measures = [measure.name for measure in printed.measures]
     for key, wanted in (
@@ -187,14 +203,14 @@ def checked_placement(
     ):
         for name in wanted:
             if name not in measures:
-                here.refuse(
+                here.add_problem_at_key(
                     key,
                     f"{printed.name} has no metric “{name}”",
                     describe_choices(measures),
                 )
     if len(said.interval) not in (0, 2):
         message = f"“interval” names {len(said.interval)} metrics"
-        here.refuse("interval", message, "the lower and the upper end")
+        here.add_problem_at_key("interval", message, "the lower and the upper end")
     placement = replace(
         said, paper=publication.paper.key, metric=said.metric or measures[0]
     )
@@ -207,12 +223,12 @@ def checked_placement(
 
 def _check_recomputed_names(
     here: CheckedTable,
-    entry: RecomputedNames,
+    entry: NamesOfRecomputedTable,
     printed: PrintedTable,
     metrics: Mapping[str, Sequence[str]],
 ) -> None:
     if entry.rules not in metrics:
-        here.refuse(
+        here.add_problem_at_key(
             "rules",
             f"the task has no rules “{entry.rules}”",
             describe_choices(metrics) if metrics else "",
@@ -236,21 +252,21 @@ def _check_recomputed_names(
         ),
     ):
         if not picked and not (key == "systems" and entry.runs):
-            here.refuse(
+            here.add_problem_at_key(
                 key,
                 f"“{key}” is empty",
                 "what is printed, and what of the board stands beside it",
             )
         for name in picked:
             if name not in there:
-                here.refuse(
+                here.add_problem_at_key(
                     key,
-                    f"{printed.name} has no “{name}”{suggest_similar_name(name, there)}",
+                    f"{printed.name} has no “{name}”{format_similar_name_hint(name, there)}",
                     describe_choices(there),
                 )
     for name in entry.metrics.values():
         if name not in metrics[entry.rules]:
-            here.refuse(
+            here.add_problem_at_key(
                 "metrics",
                 f"{entry.rules} has no metric “{name}”",
                 describe_choices(metrics[entry.rules]),
@@ -259,12 +275,12 @@ def _check_recomputed_names(
 
 def _check_class_names(
     here: CheckedTable,
-    entry: RecomputedNames,
+    entry: NamesOfRecomputedTable,
     printed: PrintedTable,
-    placement: TablePlacement,
+    placement: PublishedTablePlacement,
 ) -> None:
     if entry.runs and not placement.by:
-        here.refuse(
+        here.add_problem_at_key(
             "runs", "“runs” names classes of a table that stands by system", "“by”"
         )
         return
@@ -272,30 +288,35 @@ def _check_class_names(
         row.system for row in printed.rows if placement.takes(row.features)
     )
     if entry.runs and len(systems) > 1:
-        here.refuse(
+        here.add_problem_at_key(
             "runs",
             f"“runs” is for a table of one system, and {printed.name} has {len(systems)}",
         )
         return
     if entry.runs and entry.systems:
-        here.refuse(
+        here.add_problem_at_key(
             "runs",
             "“runs” and “systems” both say which system of the board it is",
             "one of them",
         )
     taken = (row.features for row in printed.rows if placement.takes(row.features))
     classes = list(
-        dict.fromkeys(printed_class_of(features, placement) for features in taken)
+        dict.fromkeys(
+            find_printed_class_name(features, placement) for features in taken
+        )
     )
     for key, names in (("classes", entry.classes), ("runs", entry.runs)):
         for name in names:
             if name not in classes:
-                message = f"{printed.name} has no class “{name}” here{suggest_similar_name(name, classes)}"
-                here.refuse(key, message, describe_choices(classes))
+                message = (
+                    f"{printed.name} has no class “{name}” here"
+                    f"{format_similar_name_hint(name, classes)}"
+                )
+                here.add_problem_at_key(key, message, describe_choices(classes))
 
 
 def _check_placed_rows(
-    here: CheckedTable, printed: PrintedTable, placement: TablePlacement
+    here: CheckedTable, printed: PrintedTable, placement: PublishedTablePlacement
 ) -> None:
     fields = sorted({name for row in printed.rows for name in row.features})
     for key, names in (
@@ -304,21 +325,21 @@ def _check_placed_rows(
     ):
         for name in names:
             if name not in fields:
-                here.refuse(
+                here.add_problem_at_key(
                     key,
                     f"the rows of {printed.name} have no “{name}”",
                     describe_choices(fields),
                 )
                 return
     if not (rows := [row for row in printed.rows if placement.takes(row.features)]):
-        here.refuse(
+        here.add_problem_at_key(
             "where" if placement.where else "table",
             f"no row of {printed.name} is picked",
         )
         return
-    classes = [printed_class_of(row.features, placement) for row in rows]
+    classes = [find_printed_class_name(row.features, placement) for row in rows]
     if placement.overall and placement.overall not in classes:
-        here.refuse(
+        here.add_problem_at_key(
             "overall",
             f"{printed.name} has no {placement.by or 'class'} “{placement.overall}”",
         )
@@ -326,10 +347,14 @@ def _check_placed_rows(
         rows
     ):
         message = f"{printed.name} has several rows of one system"
-        here.refuse("table", message, "“by” or “where”, so that each stands once")
+        here.add_problem_at_key(
+            "table", message, "“by” or “where”, so that each stands once"
+        )
 
 
-def printed_class_of(features: Mapping[str, Feature], placement: TablePlacement) -> str:
+def find_printed_class_name(
+    features: Mapping[str, RowFeatureValue], placement: PublishedTablePlacement
+) -> str:
     """Return the printed name of a class, which for a window gives the numbers of words
     before and after.
     """

@@ -20,32 +20,49 @@ from typing import Any
 from django.db.models import F
 from django.utils.translation import gettext as _
 
-from citeboard.core.plain_text import plain
+from citeboard.core.plain_text import format_spreadsheet_cell
 from citeboard.core.query import (
     LinkedChoice,
     PageParameters,
-    text_parameter,
-    texts_parameter,
+    declare_text_list_parameter,
+    declare_text_parameter,
 )
 from scoring.figures.description import MAX_SERIES
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.results.board import differences
 from scoring.results.board.charts import (
-    class_bar_chart,
-    class_heat_map,
-    class_table_summary,
+    build_class_bar_chart,
+    build_class_heat_map,
+    summarise_class_table,
 )
-from scoring.results.board.exports import csv_text, json_text
-from scoring.results.board.formatting import MINUS_SIGN, dimension_label, interval
-from scoring.results.board.standings import Cell
-from scoring.results.board.table import IntervalAxis, IntervalWhisker, interval_whisker
-from scoring.results.publications.placement import TablePlacement, printed_class_of
+from scoring.results.board.exports import format_as_csv, format_as_json
+from scoring.results.board.formatting import (
+    MINUS_SIGN,
+    display_name_of_dimension,
+    format_interval,
+)
+from scoring.results.board.standings import ScoreCell
+from scoring.results.board.table import (
+    IntervalAxis,
+    IntervalWhisker,
+    build_interval_whisker,
+)
+from scoring.results.publications.placement import (
+    PublishedTablePlacement,
+    find_printed_class_name,
+)
 from scoring.results.publications.reading import PrintedMeasure
-from scoring.stats.finding import OPEN, Conclusion, Figure, Outcome, Ranking
+from scoring.stats.finding import (
+    UNDECIDABLE_FORM,
+    ConclusionOutcome,
+    PaperConclusion,
+    RankAgreement,
+    TableFigure,
+)
 from tasks.models import Task
 
-#: DRAWN_MAXIMUM_BY_SCALE maps the scale of a printed metric to the maximum value in drawings.
-DRAWN_MAXIMUM_BY_SCALE = {"fraction": 1.0, "percent": 100.0}
+#: CHART_MAXIMUM_BY_SCALE maps the scale of a printed metric to the maximum value in drawings.
+CHART_MAXIMUM_BY_SCALE = {"fraction": 1.0, "percent": 100.0}
 
 
 @dataclass(kw_only=True)
@@ -61,13 +78,15 @@ class PublishedRow:
 
     @property
     def doubt(self) -> str:
-        return next((figure.doubt_of_row for figure in self.figures.values()), "")
+        return next(
+            (figure.reason_for_doubt_of_row for figure in self.figures.values()), ""
+        )
 
 
 @dataclass(kw_only=True)
 class PublishedTable:
     table: ReportedTable
-    placement: TablePlacement
+    placement: PublishedTablePlacement
     measures: list[PrintedMeasure]
     rows: list[PublishedRow] = field(default_factory=list)
 
@@ -88,7 +107,7 @@ class PublishedTable:
         ]
 
     @property
-    def computed(self) -> Mapping[str, str]:
+    def board_metrics_by_printed_metric(self) -> Mapping[str, str]:
         """Return the metric of the board for each printed metric."""
         said = self.placement.recomputed
         known = {
@@ -98,7 +117,7 @@ class PublishedTable:
         }
         return (said.metrics if said else {}) or {**known, **self.placement.metrics}
 
-    def board_metrics_of_same_model(
+    def select_board_metrics_of_same_model(
         self, options: Mapping[str, str]
     ) -> Mapping[str, str]:
         """Return the mapping `computed` without metrics for which the task uses another
@@ -112,7 +131,7 @@ class PublishedTable:
         printed = {measure.name: measure.model for measure in self.measures}
         return {
             name: metric
-            for name, metric in self.computed.items()
+            for name, metric in self.board_metrics_by_printed_metric.items()
             if name not in models or models[name] == printed[name]
         }
 
@@ -125,7 +144,7 @@ class PublishedTable:
         figures = (figure for row in self.rows for figure in row.figures.values())
         named = {str(figure.features.get("dimension", "")) for figure in figures}
         named_once = next(iter(named), "") if len(named) == 1 else ""
-        return named_once or dimension_label(self.placement.by)
+        return named_once or display_name_of_dimension(self.placement.by)
 
     @property
     def doubts(self) -> list[tuple[str, str]]:
@@ -173,44 +192,46 @@ class PublishedResults:
         return not self.tables
 
 
-def published_results_of(task: Task) -> PublishedResults:
-    return _published_results_by_task({task.pk: _stored_placements(task)})[task.pk]
+def load_published_results_of_task(task: Task) -> PublishedResults:
+    return _load_published_results_by_task({task.pk: _load_stored_placements(task)})[
+        task.pk
+    ]
 
 
-def published_results_of_kind(task: Task) -> PublishedResults:
+def load_published_results_of_task_kind(task: Task) -> PublishedResults:
     """Return the published results for the task, or for public tasks of the same kind
     if the task has none.
     """
-    if not (placements := _stored_placements(task)) and not task.declaration_id:
+    if not (placements := _load_stored_placements(task)) and not task.declaration_id:
         alike = Task.objects.filter(
             type=task.type, declaration=None, season__is_public=True
         )
         found = alike.exclude(published=[]).order_by("season_id", "position")
         placements = [
-            placement for other in found for placement in _stored_placements(other)
+            placement for other in found for placement in _load_stored_placements(other)
         ]
     distinct = {repr(placement): placement for placement in placements}
-    return _published_results_by_task({task.pk: list(distinct.values())})[task.pk]
+    return _load_published_results_by_task({task.pk: list(distinct.values())})[task.pk]
 
 
-def leading_table_by_task(tasks: Sequence[Task]) -> dict[int, PublishedTable]:
-    placed_on = ((task.pk, _stored_placements(task)) for task in tasks)
+def find_leading_table_by_task(tasks: Sequence[Task]) -> dict[int, PublishedTable]:
+    placed_on = ((task.pk, _load_stored_placements(task)) for task in tasks)
     leading = {
         task: [one for one in of if not one.by or one.overall][:1]
         for task, of in placed_on
     }
     return {
         task: shown.headlines[0]
-        for task, shown in _published_results_by_task(leading).items()
+        for task, shown in _load_published_results_by_task(leading).items()
         if shown.headlines
     }
 
 
-def _stored_placements(task: Task) -> list[TablePlacement]:
-    return [TablePlacement.of(kept) for kept in task.published]
+def _load_stored_placements(task: Task) -> list[PublishedTablePlacement]:
+    return [PublishedTablePlacement.of(kept) for kept in task.published]
 
 
-def _add_to_results(published: PublishedResults, shown: PublishedTable) -> None:
+def _add_table_to_results(published: PublishedResults, shown: PublishedTable) -> None:
     placement, rows = shown.placement, shown.rows
     if not any(row.system for row in rows):
         published.others.append(shown)
@@ -225,8 +246,8 @@ def _add_to_results(published: PublishedResults, shown: PublishedTable) -> None:
         published.headlines.append(replace(shown, rows=overall))
 
 
-def _published_results_by_task(
-    placements: Mapping[int, Sequence[TablePlacement]],
+def _load_published_results_by_task(
+    placements: Mapping[int, Sequence[PublishedTablePlacement]],
 ) -> dict[int, PublishedResults]:
     every = [placement for listed in placements.values() for placement in listed]
     wanted = {(placement.paper, placement.table) for placement in every}
@@ -255,21 +276,21 @@ def _published_results_by_task(
         for placement in listed:
             if (table := tables.get((placement.paper, placement.table))) is None:
                 continue
-            rows = published_rows_of(
+            rows = build_published_rows(
                 table,
                 [row for row in figures[table.pk] if placement.takes(row.features)],
             )
             for row in rows:
-                row.label = printed_class_of(
+                row.label = find_printed_class_name(
                     next(iter(row.figures.values())).features, placement
                 )
             shown = PublishedTable(
                 table=table,
                 placement=placement,
-                measures=printed_measures_of(table),
+                measures=load_printed_measures(table),
                 rows=rows,
             )
-            _add_to_results(published, shown)
+            _add_table_to_results(published, shown)
         for headline in published.headlines:
             headline.rows = sort_rows_best_first(headline.rows, headline.leading)
     return results
@@ -283,14 +304,14 @@ def sort_rows_best_first(
     """
     sign = 1 if measure.higher_is_better is False else -1
 
-    def place(row: PublishedRow) -> tuple[bool, float, int]:
+    def row_sort_key(row: PublishedRow) -> tuple[bool, float, int]:
         value = row.value(measure.name)
         return value is None, sign * (value or 0.0), row.line
 
-    return sorted(rows, key=place)
+    return sorted(rows, key=row_sort_key)
 
 
-def published_rows_of(
+def build_published_rows(
     table: ReportedTable, figures: Iterable[Reported]
 ) -> list[PublishedRow]:
     by_key: dict[str, list[Reported]] = defaultdict(list)
@@ -311,11 +332,11 @@ def published_rows_of(
     ]
 
 
-def printed_measures_of(table: ReportedTable) -> list[PrintedMeasure]:
+def load_printed_measures(table: ReportedTable) -> list[PrintedMeasure]:
     return [PrintedMeasure(**measure) for measure in table.measures]
 
 
-_CSV_COLUMNS = (
+_PUBLISHED_CSV_COLUMNS = (
     "paper",
     "table",
     "line",
@@ -330,30 +351,30 @@ _CSV_COLUMNS = (
 )
 
 
-def published_csv(published: PublishedResults) -> str:
-    return csv_text(
-        _CSV_COLUMNS,
+def published_results_as_csv(published: PublishedResults) -> str:
+    return format_as_csv(
+        _PUBLISHED_CSV_COLUMNS,
         *(
-            [plain(figure[name]) for name in _CSV_COLUMNS]
-            for figure in figures(published)
+            [format_spreadsheet_cell(figure[name]) for name in _PUBLISHED_CSV_COLUMNS]
+            for figure in iterate_printed_values(published)
         ),
     )
 
 
-def published_json(published: PublishedResults) -> str:
-    return json_text(described_results(published))
+def published_results_as_json(published: PublishedResults) -> str:
+    return format_as_json(published_results_as_json_values(published))
 
 
-def described_results(published: PublishedResults) -> dict[str, Any]:
+def published_results_as_json_values(published: PublishedResults) -> dict[str, Any]:
     names = ("key", "authors", "year", "title", "venue", "doi")
     known = (
         {name: getattr(paper, name) for name in names} for paper in published.papers
     )
     papers = [facts | {"doi": facts["doi"] or None} for facts in known]
-    return {"papers": papers, "figures": list(figures(published))}
+    return {"papers": papers, "figures": list(iterate_printed_values(published))}
 
 
-def figures(published: PublishedResults) -> Iterator[dict[str, Any]]:
+def iterate_printed_values(published: PublishedResults) -> Iterator[dict[str, Any]]:
     for table in published.tables:
         for row in table.rows:
             where = (
@@ -373,14 +394,14 @@ def figures(published: PublishedResults) -> Iterator[dict[str, Any]]:
                 )
                 yield dict(
                     zip(
-                        _CSV_COLUMNS,
+                        _PUBLISHED_CSV_COLUMNS,
                         (*where, *printed, figure.doubt or None),
                         strict=True,
                     )
                 )
 
 
-def figure_fields(figure: Reported) -> dict[str, Any]:
+def describe_printed_value(figure: Reported) -> dict[str, Any]:
     return {
         **figure.features,
         "system": figure.system,
@@ -390,13 +411,13 @@ def figure_fields(figure: Reported) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckedConclusion:
+class CheckedPaperConclusion:
     """A conclusion of a paper, checked on the printed values and, if available, on
     values that this site computed.
     """
 
     table: ReportedTable
-    conclusion: Conclusion
+    conclusion: PaperConclusion
     printed: str
     own: str
     fails: bool
@@ -407,55 +428,61 @@ class CheckedConclusion:
 
 
 #: A published table is identified by the paper's id and the table's name.
-TableKey = tuple[int, str]
+PublishedTableKey = tuple[int, str]
 
 
-def table_keys_of_conclusion(
-    table: ReportedTable, conclusion: Conclusion
-) -> list[TableKey]:
+def list_table_keys_of_conclusion(
+    table: ReportedTable, conclusion: PaperConclusion
+) -> list[PublishedTableKey]:
     return [(table.paper_id, name) for name in (table.name, *conclusion.also)]
 
 
 def check_conclusions(
     tables: Iterable[ReportedTable],
-    own: Callable[[ReportedTable, Conclusion], Outcome] | None = None,
-) -> list[CheckedConclusion]:
+    own: Callable[[ReportedTable, PaperConclusion], ConclusionOutcome] | None = None,
+) -> list[CheckedPaperConclusion]:
     """Check the conclusions of papers on the printed values and, with ``own``, on the
     site's values.
     """
     stated = [
-        (table, Conclusion(**facts)) for table in tables for facts in table.conclusions
+        (table, PaperConclusion(**facts))
+        for table in tables
+        for facts in table.conclusions
     ]
-    printed = _printed_figures(
+    printed = _load_printed_figures(
         {
             key
             for table, conclusion in stated
-            for key in table_keys_of_conclusion(table, conclusion)
+            for key in list_table_keys_of_conclusion(table, conclusion)
         }
     )
     claims = []
     for table, conclusion in stated:
         figures = (
             figure
-            for key in table_keys_of_conclusion(table, conclusion)
+            for key in list_table_keys_of_conclusion(table, conclusion)
             for figure in printed[key]
         )
         outcome = conclusion.finding(figures)
         computed = own(table, conclusion) if own else None
         claims.append(
-            CheckedConclusion(
+            CheckedPaperConclusion(
                 table=table,
                 conclusion=conclusion,
-                printed=_conclusion_verdict_text(conclusion, outcome),
-                own=_conclusion_verdict_text(conclusion, computed) if computed else "",
+                printed=_describe_conclusion_verdict(conclusion, outcome),
+                own=_describe_conclusion_verdict(conclusion, computed)
+                if computed
+                else "",
                 fails=conclusion.fails(outcome),
             )
         )
     return claims
 
 
-def _printed_figures(keys: Collection[TableKey]) -> dict[TableKey, list[Figure]]:
-    printed: dict[TableKey, list[Figure]] = defaultdict(list)
+def _load_printed_figures(
+    keys: Collection[PublishedTableKey],
+) -> dict[PublishedTableKey, list[TableFigure]]:
+    printed: dict[PublishedTableKey, list[TableFigure]] = defaultdict(list)
     if not keys:
         return printed
     papers, names = zip(*keys, strict=True)
@@ -465,13 +492,15 @@ def _printed_figures(keys: Collection[TableKey]) -> dict[TableKey, list[Figure]]
     for figure in chosen:
         assert figure.value is not None
         printed[figure.paper_id, figure.table_name].append(
-            (figure_fields(figure), figure.value)
+            (describe_printed_value(figure), figure.value)
         )
     return printed
 
 
-def _conclusion_verdict_text(conclusion: Conclusion, outcome: Outcome) -> str:
-    if conclusion.form == OPEN:
+def _describe_conclusion_verdict(
+    conclusion: PaperConclusion, outcome: ConclusionOutcome
+) -> str:
+    if conclusion.form == UNDECIDABLE_FORM:
         return _("no figures decide it: %(why)s") % {"why": conclusion.why}
     if not outcome.units:
         return ""
@@ -479,8 +508,8 @@ def _conclusion_verdict_text(conclusion: Conclusion, outcome: Outcome) -> str:
     word = {True: _("holds"), False: _("does not hold"), None: _("cannot be decided")}[
         holds
     ]
-    if isinstance(outcome, Ranking):
-        return _rank_correlation_text(word, outcome)
+    if isinstance(outcome, RankAgreement):
+        return _format_rank_correlation(word, outcome)
     ends = (
         f" [{outcome.low:.3f}, {outcome.high:.3f}]"
         if math.isfinite(outcome.low)
@@ -499,7 +528,7 @@ def _conclusion_verdict_text(conclusion: Conclusion, outcome: Outcome) -> str:
     )
 
 
-def _rank_correlation_text(word: str, outcome: Ranking) -> str:
+def _format_rank_correlation(word: str, outcome: RankAgreement) -> str:
     if math.isnan(outcome.p):
         return _("%(verdict)s: there are too few pairs") % {"verdict": word}
     facts = {
@@ -517,26 +546,26 @@ def _rank_correlation_text(word: str, outcome: Ranking) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PublishedQuery(PageParameters):
+class PublishedTableQuery(PageParameters):
     """The query parameters. ``sort`` is the metric by which systems are sorted, and
     ``order`` is the system by which classes are sorted. A minus sign before the name
     reverses the order.
     """
 
-    sort: str = text_parameter("sort")
-    metric: str = text_parameter("metric")
-    order: str = text_parameter("order")
-    systems: tuple[str, ...] = texts_parameter("system")
-    figure: str = text_parameter("figure", max_length=80)
+    sort: str = declare_text_parameter("sort")
+    metric: str = declare_text_parameter("metric")
+    order: str = declare_text_parameter("order")
+    systems: tuple[str, ...] = declare_text_list_parameter("system")
+    figure: str = declare_text_parameter("figure", max_length=80)
 
 
 #: The feature IN_DOMAIN_FEATURE tells if the system was trained on the data set.
 IN_DOMAIN_FEATURE = "in_domain"
 
 
-def printed_transfer_tables(task: Task) -> list[dict[str, Any]]:
+def build_printed_transfer_tables(task: Task) -> list[dict[str, Any]]:
     transfers = []
-    for table in published_results_of(task).by_class:
+    for table in load_published_results_of_task(task).by_class:
         if any(
             IN_DOMAIN_FEATURE in figure.features
             for row in table.rows
@@ -557,13 +586,13 @@ def printed_transfer_tables(task: Task) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class PublishedSystem:
+class PublishedSystemInClassTable:
     system: str
     evaluation: int
 
 
-def headline(
-    shown: PublishedTable, query: PublishedQuery | None = None, text: str = ""
+def build_leading_table_context(
+    shown: PublishedTable, query: PublishedTableQuery | None = None, text: str = ""
 ) -> dict[str, Any]:
     sort = query.sort if query else ""
     metric = sort.removeprefix("-")
@@ -575,12 +604,12 @@ def headline(
         rows.reverse()
     wanted = text.casefold()
     rows = [row for row in rows if not wanted or wanted in row.system.casefold()]
-    scale = DRAWN_MAXIMUM_BY_SCALE.get(shown.leading.scale)
+    scale = CHART_MAXIMUM_BY_SCALE.get(shown.leading.scale)
     axis = (
         None
         if scale is None
-        else IntervalAxis.over(
-            [_interval_cell(shown, row) for row in shown.rows], scale
+        else IntervalAxis.from_score_cells(
+            [_build_interval_cell(shown, row) for row in shown.rows], scale
         )
     )
     columns = [
@@ -590,7 +619,9 @@ def headline(
     return {
         "title": shown.title,
         "table": shown.table,
-        "columns": [_measure_column_head(column, measure, query) for column in columns],
+        "columns": [
+            _build_measure_column_head(column, measure, query) for column in columns
+        ],
         "axis": axis.ends if axis else None,
         "rows": [
             {
@@ -598,9 +629,12 @@ def headline(
                 "line": row.line,
                 "href": f"{shown.table.get_absolute_url()}-{row.line}",
                 "cells": [
-                    _figure_cell(row.figures.get(column.name)) for column in columns
+                    _build_figure_cell(row.figures.get(column.name))
+                    for column in columns
                 ],
-                "whisker": _interval_whisker(_interval_cell(shown, row), axis),
+                "whisker": _build_interval_whisker(
+                    _build_interval_cell(shown, row), axis
+                ),
             }
             for row in rows
         ],
@@ -608,22 +642,27 @@ def headline(
     }
 
 
-def class_table_context(shown: PublishedTable, query: PublishedQuery) -> dict[str, Any]:
+def build_class_table_context(
+    shown: PublishedTable, query: PublishedTableQuery
+) -> dict[str, Any]:
     if query.metric in {column.name for column in shown.columns}:
         shown = replace(shown, placement=replace(shown.placement, metric=query.metric))
     names = list(dict.fromkeys(row.system for row in shown.rows))
     numbers = {name: number for number, name in enumerate(names)}
     labels = list(dict.fromkeys(row.label for row in shown.rows))
-    classes = differences.ClassTable(
+    classes = differences.ScoresByClassTable(
         dimension=shown.dimension,
         metric=shown.leading.label,
-        scale=DRAWN_MAXIMUM_BY_SCALE.get(shown.leading.scale, 0.0),
+        scale=CHART_MAXIMUM_BY_SCALE.get(shown.leading.scale, 0.0),
         higher_is_better=shown.leading.higher_is_better,
         classes=[
-            differences.ScoreClass(label, 0)
+            differences.InstanceClass(label, 0)
             for label in differences.sort_labels_naturally(labels)
         ],
-        systems=[PublishedSystem(name, number) for name, number in numbers.items()],
+        systems=[
+            PublishedSystemInClassTable(name, number)
+            for name, number in numbers.items()
+        ],
         values={
             (row.label, numbers[row.system]): row.value(shown.leading.name)
             for row in shown.rows
@@ -634,7 +673,7 @@ def class_table_context(shown: PublishedTable, query: PublishedQuery) -> dict[st
         None,
     )
     if orders:
-        classes = differences.sort_classes_by_system(
+        classes = differences.sort_classes_by_value_of_system(
             classes, orders, is_reversed=query.order.startswith("-")
         )
     figures = {
@@ -645,9 +684,11 @@ def class_table_context(shown: PublishedTable, query: PublishedQuery) -> dict[st
     chosen = [row for row in classes.systems if row.system in query.systems]
     drawn = (
         chosen[:MAX_SERIES]
-        or differences.sort_systems_by_mean(classes)[: differences.DEFAULT_SYSTEM_COUNT]
+        or differences.sort_systems_by_mean(classes)[
+            : differences.DEFAULT_COMPARED_SYSTEM_COUNT
+        ]
     )
-    of_groups = best_figures_of_groups(shown.rows, [shown.leading])
+    of_groups = find_best_figures_of_groups(shown.rows, [shown.leading])
     lines: list[dict[str, Any]] = []
     for name in classes.classes:
         best = (
@@ -657,19 +698,19 @@ def class_table_context(shown: PublishedTable, query: PublishedQuery) -> dict[st
         )
         cells = [
             {
-                **_figure_cell(figures.get((name.label, row.system)), of_groups),
+                **_build_figure_cell(figures.get((name.label, row.system)), of_groups),
                 "is_best": row.system in best,
             }
             for row in classes.systems
         ]
         lines.append({"label": name.label, "cells": cells})
     # The heat map shows as many decimals as the publication.
-    heat = class_heat_map(classes, label=classes.metric)
-    bars = class_bar_chart(replace(classes, systems=drawn), classes.metric)
+    heat = build_class_heat_map(classes, label=classes.metric)
+    bars = build_class_bar_chart(replace(classes, systems=drawn), classes.metric)
     series = []
     for system in bars.series:
         texts = (
-            _figure_cell(figures.get((label, system.name)))["text"]
+            _build_figure_cell(figures.get((label, system.name)))["text"]
             for label in bars.labels
         )
         values = [
@@ -682,10 +723,12 @@ def class_table_context(shown: PublishedTable, query: PublishedQuery) -> dict[st
         "measure": shown.leading,
         "dimension": shown.dimension,
         "heads": [
-            differences.system_column_head(classes, row, query.order, query.with_)
+            differences.build_system_column_head(
+                classes, row, query.order, query.build_query_string
+            )
             for row in classes.systems
         ],
-        "printed_order": query.with_(order="") if orders else "",
+        "printed_order": query.build_query_string(order="") if orders else "",
         "lines": lines,
         "heat": replace(
             heat, texts=[[cell["text"] for cell in line["cells"]] for line in lines]
@@ -697,17 +740,17 @@ def class_table_context(shown: PublishedTable, query: PublishedQuery) -> dict[st
         "carried": query.pairs(
             systems=tuple(name for name in query.systems if name not in numbers)
         ),
-        "words": class_table_summary(classes),
+        "words": summarise_class_table(classes),
         "has_groups": bool(of_groups),
         "doubts": shown.doubts,
     }
 
 
-def printed_table_context(
+def build_printed_table_context(
     table: Any, rows: Sequence[PublishedRow], measures: Sequence[PrintedMeasure]
 ) -> dict[str, Any]:
     keys = [name for name in table.row_key if name != "system"]
-    best = best_figures_of_groups(rows, measures)
+    best = find_best_figures_of_groups(rows, measures)
     return {
         "table": table,
         "keys": [name.replace("_", " ") for name in keys],
@@ -722,7 +765,7 @@ def printed_table_context(
                     next(iter(row.figures.values())).features.get(name) for name in keys
                 ],
                 "cells": [
-                    _figure_cell(row.figures.get(measure.name), best)
+                    _build_figure_cell(row.figures.get(measure.name), best)
                     for measure in measures
                 ],
             }
@@ -731,7 +774,7 @@ def printed_table_context(
     }
 
 
-def best_figures_of_groups(
+def find_best_figures_of_groups(
     rows: Sequence[PublishedRow], measures: Sequence[PrintedMeasure]
 ) -> frozenset[int]:
     """Return the highest printed value in each group of systems, and all values equal
@@ -758,7 +801,9 @@ def best_figures_of_groups(
     )
 
 
-def _figure_cell(figure: Reported | None, best: Container[int] = ()) -> dict[str, Any]:
+def _build_figure_cell(
+    figure: Reported | None, best: Container[int] = ()
+) -> dict[str, Any]:
     if figure is None:
         return {"text": "", "doubt": ""}
     deviation = f" ({figure.printed_deviation})" if figure.printed_deviation else ""
@@ -769,8 +814,8 @@ def _figure_cell(figure: Reported | None, best: Container[int] = ()) -> dict[str
     }
 
 
-def measure_choices(
-    tables: Sequence[PublishedTable], query: PublishedQuery
+def build_measure_choices(
+    tables: Sequence[PublishedTable], query: PublishedTableQuery
 ) -> list[LinkedChoice]:
     if all(len(table.columns) < 2 for table in tables):
         return []
@@ -786,8 +831,10 @@ def measure_choices(
     return query.choices("metric", measures, current, lambda name: measures[name].label)
 
 
-def _measure_column_head(
-    measure: PrintedMeasure, sorted_by: PrintedMeasure, query: PublishedQuery | None
+def _build_measure_column_head(
+    measure: PrintedMeasure,
+    sorted_by: PrintedMeasure,
+    query: PublishedTableQuery | None,
 ) -> dict[str, Any]:
     sort = query.sort if query else ""
     is_sorted = measure is sorted_by
@@ -796,19 +843,23 @@ def _measure_column_head(
     rises = (measure.higher_is_better is False) != is_reversed
     return {
         "measure": measure,
-        "href": query.with_(sort=wanted) if query else "",
+        "href": query.build_query_string(sort=wanted) if query else "",
         "is_sorted": is_sorted,
         "arrow": "↑" if rises else "↓",
         "aria": "ascending" if rises else "descending",
     }
 
 
-def _interval_cell(shown: PublishedTable, row: PublishedRow) -> Cell:
+def _build_interval_cell(shown: PublishedTable, row: PublishedRow) -> ScoreCell:
     low, high = (row.value(name) for name in shown.placement.interval or ("", ""))
-    return Cell(0, row.value(shown.leading.name), low, high)
+    return ScoreCell(0, row.value(shown.leading.name), low, high)
 
 
-def _interval_whisker(cell: Cell, axis: IntervalAxis | None) -> IntervalWhisker | None:
+def _build_interval_whisker(
+    cell: ScoreCell, axis: IntervalAxis | None
+) -> IntervalWhisker | None:
     if axis is None:
         return None
-    return interval_whisker(cell, axis, interval(cell.low, cell.high, axis.scale))
+    return build_interval_whisker(
+        cell, axis, format_interval(cell.low, cell.high, axis.scale)
+    )

@@ -12,14 +12,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from scoring.stats.finding import (
-    DIFFERENCE,
-    FORMS,
-    MEAN,
-    OF,
-    OPEN,
-    TRENDS,
-    Conclusion,
-    Figure as PrintedFigure,
+    COMPARED_AGGREGATES,
+    CONCLUSION_FORMS,
+    DIFFERENCE_FORM,
+    MEAN_FIGURES,
+    TREND_FORMS,
+    UNDECIDABLE_FORM,
+    PaperConclusion,
+    TableFigure as PrintedFigure,
 )
 from tasks.seasons.file.tables import (
     MISSING_VALUE,
@@ -27,19 +27,19 @@ from tasks.seasons.file.tables import (
     CheckedTable,
     SeasonFileProblems,
     describe_choices,
-    suggest_similar_name,
+    format_similar_name_hint,
 )
 from tasks.types import InputRefused, Problem
-from tasks.types.citation_recommendation import contradiction
+from tasks.types.citation_recommendation import explain_contradictory_recall_and_mrr
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.guarded.toml_reader import TOML, read_toml
-from tasks.types.problems import fatal
-from tasks.types.toml_lines import KeyPath
+from tasks.types.problems import select_fatal_problems
+from tasks.types.toml_lines import TomlKeyPath
 
-#: A file with the tables of a paper has at most MAX_FILE_BYTES bytes.
-MAX_FILE_BYTES = 10_000_000
-#: TOML_LIMITS limits the size of publications in TOML format.
-TOML_LIMITS = replace(TOML, size=MAX_FILE_BYTES)
+#: A file with the tables of a paper has at most MAX_PUBLICATION_FILE_BYTES bytes.
+MAX_PUBLICATION_FILE_BYTES = 10_000_000
+#: PUBLICATION_TOML_LIMITS limits the size of publications in TOML format.
+PUBLICATION_TOML_LIMITS = replace(TOML, size=MAX_PUBLICATION_FILE_BYTES)
 #: ROW_FEATURE_FIELDS are fields that, besides the system, distinguish the rows of a table.
 ROW_FEATURE_FIELDS = (
     "dataset",
@@ -72,25 +72,25 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
             [Problem(file=path.name, message=f"cannot be read: {fault}")]
         ) from fault
     top = PublicationFields(content, (), findings)
-    if (schema := top.text("schema")) and schema != SCHEMA_NAME:
+    if (schema := top.text("schema")) and schema != PUBLICATION_SCHEMA_NAME:
         # A file with another schema cannot be checked for further problems.
         raise InputRefused(
             [
                 Problem(
                     file=path.name,
                     message=f"“schema” is “{schema}”",
-                    expected=SCHEMA_NAME,
+                    expected=PUBLICATION_SCHEMA_NAME,
                 )
             ]
         )
     fields = PublicationFields(top.value("paper", {}), ("paper",), findings)
     if (key := fields.text("key")) and not _PAPER_KEY_PATTERN.fullmatch(key):
         expected = "small letters, digits and single hyphens, as in an address"
-        fields.refuse("key", f"“key” is “{key}”", expected)
+        fields.add_problem_at_key("key", f"“key” is “{key}”", expected)
     paper = PrintedPaper(
         key=key[:60],
         authors=fields.texts("authors", may_repeat=True),
-        year=fields.whole("year", 1900, 2100),
+        year=fields.read_whole_number("year", 1900, 2100),
         title=fields.text("title"),
         venue=fields.text("venue"),
         **{
@@ -105,26 +105,28 @@ def read_publication(path: Path) -> tuple[Publication, list[Problem]]:
         if count > 1:
             findings.add((name,), "is there twice")
     _check_conclusion_tables(tables, findings)
-    if fatal(findings.problems):
+    if select_fatal_problems(findings.problems):
         raise InputRefused(findings.problems)
     return Publication(paper=paper, tables=tables), findings.problems
 
 
 def _parse_publication(path: Path) -> Any:
-    if path.stat().st_size > MAX_FILE_BYTES:
-        raise ValueError(f"it has more than {MAX_FILE_BYTES:,} bytes")
+    if path.stat().st_size > MAX_PUBLICATION_FILE_BYTES:
+        raise ValueError(f"it has more than {MAX_PUBLICATION_FILE_BYTES:,} bytes")
     if path.suffix.lower() == ".toml":
-        content = read_toml(path.read_bytes(), TOML_LIMITS)
+        content = read_toml(path.read_bytes(), PUBLICATION_TOML_LIMITS)
         tables = content.pop("tables", [])
         if not isinstance(tables, list) or not all(
             isinstance(table, dict) for table in tables
         ):
             raise ValueError("“tables” is not a list of [[tables]]")
         return {
-            "schema": content.pop("schema", SCHEMA_NAME),
+            "schema": content.pop("schema", PUBLICATION_SCHEMA_NAME),
             "paper": content.pop("paper", {}),
             "tables": [
-                _table_from_csv(path.parent, dict(table), MAX_FILE_BYTES)
+                _read_table_from_csv(
+                    path.parent, dict(table), MAX_PUBLICATION_FILE_BYTES
+                )
                 for table in tables
             ],
             **content,
@@ -152,9 +154,9 @@ def _parse_table(fields: PublicationFields) -> PrintedTable:
     row_key = fields.texts("row_key")
     for field in row_key:
         if field != "system" and field not in ROW_FEATURE_FIELDS:
-            fields.refuse(
+            fields.add_problem_at_key(
                 "row_key",
-                f"“row_key” names “{field}”{suggest_similar_name(field, ROW_FEATURE_FIELDS)}",
+                f"“row_key” names “{field}”{format_similar_name_hint(field, ROW_FEATURE_FIELDS)}",
                 "fields of rows",
             )
     measures = tuple(
@@ -163,13 +165,13 @@ def _parse_table(fields: PublicationFields) -> PrintedTable:
     dataset = fields.text("dataset", "")
     table = PrintedTable(
         name=name,
-        kind=fields.choice("kind", TABLE_KINDS),
+        kind=fields.choice("kind", PUBLISHED_TABLE_KINDS),
         what=fields.text("what"),
         dataset=dataset,
         row_key=row_key,
         measures=measures,
         deviation=fields.text("deviation", ""),
-        marks=fields.mapping("marks", str, "what each mark means"),
+        marks=fields.read_mapping_of_values("marks", str, "what each mark means"),
         notes=fields.texts("notes", (), may_repeat=True),
         rows=tuple(
             _parse_row(field, measures) for field in fields.objects("rows", "entry")
@@ -183,7 +185,7 @@ def _parse_table(fields: PublicationFields) -> PrintedTable:
     for key, count in Counter(table.key(row) for row in table.rows).items():
         if count > 1:
             named = ", ".join(str(part) for part in key)
-            fields.refuse(
+            fields.add_problem_at_key(
                 "rows",
                 f"two entries are of {named}",
                 f"other {', '.join(row_key)} in each",
@@ -201,36 +203,40 @@ def _parse_table(fields: PublicationFields) -> PrintedTable:
 def _parse_measure(fields: PublicationFields) -> PrintedMeasure:
     measure = PrintedMeasure(
         name=fields.text("name"),
-        scale=fields.choice("scale", list(SCALE_BOUNDS)),
-        higher_is_better=fields.flag("higher_is_better"),
+        scale=fields.choice("scale", list(VALUE_BOUNDS_BY_SCALE)),
+        higher_is_better=fields.read_boolean_or_null("higher_is_better"),
         **{
             name: fields.text(name, "")
             for name in ("printed_name", "what", "computed", "model_option", "model")
         },
     )
     if bool(measure.model_option) != bool(measure.model):
-        fields.refuse("model", "model_option or model is missing", "both or neither")
+        fields.add_problem_at_key(
+            "model", "model_option or model is missing", "both or neither"
+        )
     fields.close()
     return measure
 
 
-def _parse_conclusion(fields: PublicationFields) -> Conclusion:
-    form = fields.choice("form", FORMS, DIFFERENCE)
-    is_open, is_trend = form == OPEN, form in TRENDS
-    conclusion = Conclusion(
+def _parse_conclusion(fields: PublicationFields) -> PaperConclusion:
+    form = fields.choice("form", CONCLUSION_FORMS, DIFFERENCE_FORM)
+    is_open, is_trend = form == UNDECIDABLE_FORM, form in TREND_FORMS
+    conclusion = PaperConclusion(
         name=fields.text("name"),
         form=form,
         by=() if is_open or is_trend else fields.texts("by"),
         more={} if is_open else _parse_compared_side(fields, "more"),
         less={} if is_open or is_trend else _parse_compared_side(fields, "less"),
-        of=fields.choice("of", OF, MEAN) if form == DIFFERENCE else MEAN,
+        of=fields.choice("of", COMPARED_AGGREGATES, MEAN_FIGURES)
+        if form == DIFFERENCE_FORM
+        else MEAN_FIGURES,
         along=fields.text("along") if is_trend else "",
         order=_parse_trend_order(fields) if is_trend else (),
         sentence=fields.text("sentence", ""),
         section=fields.text("section", ""),
         also=fields.texts("also", ()),
         why=fields.text("why") if is_open else "",
-        from_table=fields.boolean("from_table", default=False),
+        from_table=fields.read_boolean("from_table", default=False),
     )
     _check_field_names(fields, "by", conclusion.by)
     _check_field_names(fields, "along", [conclusion.along] if conclusion.along else [])
@@ -247,8 +253,10 @@ def _parse_trend_order(fields: PublicationFields) -> tuple[str | float, ...]:
         for value in order
     )
     if not is_list or not order:
-        fields.refuse(
-            "order", fields.stated("order", order), "a list of texts or numbers"
+        fields.add_problem_at_key(
+            "order",
+            fields.describe_wrong_value("order", order),
+            "a list of texts or numbers",
         )
         return ()
     return tuple(order)
@@ -257,9 +265,9 @@ def _parse_trend_order(fields: PublicationFields) -> tuple[str | float, ...]:
 def _parse_compared_side(
     fields: PublicationFields, key: str
 ) -> Mapping[str, Sequence[Any]]:
-    side = fields.mapping(key, list, "lists of values by field")
+    side = fields.read_mapping_of_values(key, list, "lists of values by field")
     if not side or None in side.values():
-        fields.refuse(
+        fields.add_problem_at_key(
             key,
             f"“{key}” names no field and values",
             "fields of rows, system or metric",
@@ -274,9 +282,9 @@ def _check_field_names(
     named = (*ROW_FEATURE_FIELDS, "system", "system_id", "metric")
     for name in names:
         if name not in named:
-            fields.refuse(
+            fields.add_problem_at_key(
                 key,
-                f"“{key}” names “{name}”{suggest_similar_name(name, named)}",
+                f"“{key}” names “{name}”{format_similar_name_hint(name, named)}",
                 describe_choices(named),
             )
 
@@ -297,7 +305,7 @@ def _check_conclusion_tables(
                     f"“{conclusion.name}” names “{missing[0]}”",
                     describe_choices(list(by_name)),
                 )
-            elif conclusion.form != OPEN:
+            elif conclusion.form != UNDECIDABLE_FORM:
                 named = [table, *(by_name[name] for name in conclusion.also)]
                 figures = (figure for one in named for figure in one.figures)
                 if not conclusion.finding(figures).units:
@@ -312,23 +320,30 @@ def _parse_row(
 ) -> PrintedRow:
     system = fields.value("system", None)
     if system is not None and (not isinstance(system, str) or not system.strip()):
-        fields.refuse("system", fields.stated("system", system), "a name, or null")
+        fields.add_problem_at_key(
+            "system", fields.describe_wrong_value("system", system), "a name, or null"
+        )
         system = None
-    line, system_id = fields.whole("row", 1, 100_000), fields.text("system_id", "")
-    features: dict[str, Feature] = {}
+    line, system_id = (
+        fields.read_whole_number("row", 1, 100_000),
+        fields.text("system_id", ""),
+    )
+    features: dict[str, RowFeatureValue] = {}
     for name in ROW_FEATURE_FIELDS:
         value = fields.value(name, MISSING_VALUE)
         if value is None or isinstance(value, (str, int, float, bool)):
             features[name] = value
         elif value is not MISSING_VALUE:
-            fields.refuse(name, fields.stated(name, value), "a text or a number")
+            fields.add_problem_at_key(
+                name, fields.describe_wrong_value(name, value), "a text or a number"
+            )
     row = PrintedRow(
         line=line,
         system=system,
         system_id=system_id,
         features=features,
         figures=_parse_figures(fields, measures),
-        is_inconsistent=fields.boolean("inconsistent", default=False),
+        is_inconsistent=fields.read_boolean("inconsistent", default=False),
         note=fields.text("note", ""),
     )
     fields.close()
@@ -346,23 +361,23 @@ def _refuse_metric_names(
     for key in ("values", "printed", "deviations", "less_than"):
         for name in said[key]:
             if name not in names:
-                fields.refuse(
+                fields.add_problem_at_key(
                     name,
-                    f"there is no metric “{name}”{suggest_similar_name(name, names)}",
+                    f"there is no metric “{name}”{format_similar_name_hint(name, names)}",
                     describe_choices(names),
                 )
         for name in names if key in ("values", "printed") else ():
             if name not in said[key]:
-                fields.refuse(name, f"{name} is missing")
+                fields.add_problem_at_key(name, f"{name} is missing")
 
 
 def _parse_figures(
     fields: PublicationFields, measures: tuple[PrintedMeasure, ...]
 ) -> tuple[PrintedValue, ...]:
     said = {
-        key: fields.mapping(key, (int, float), "numbers by metric")
+        key: fields.read_mapping_of_values(key, (int, float), "numbers by metric")
         if key in ("values", "deviations", "less_than")
-        else fields.mapping(key, str, "texts by metric")
+        else fields.read_mapping_of_values(key, str, "texts by metric")
         for key in ROW_FIELD_BY_VALUE_PART.values()
     }
     _refuse_metric_names(fields, said, [measure.name for measure in measures])
@@ -378,15 +393,17 @@ def _parse_figures(
         }
         figure = PrintedValue(measure=name, **{**parts, **texts})
         figures.append(figure)
-        low, high = SCALE_BOUNDS.get(measure.scale, (None, None))
+        low, high = VALUE_BOUNDS_BY_SCALE.get(measure.scale, (None, None))
         if (value := figure.value) is None:
             if figure.less_than is None and figure.printed:
                 message = f"{name} has no value and is printed “{figure.printed}”"
-                fields.refuse(name, message, "the value, or “less_than”")
+                fields.add_problem_at_key(name, message, "the value, or “less_than”")
             continue
         if (low is not None and value < low) or (high is not None and value > high):
             ends = f"from {low} up" if high is None else f"from {low} to {high}"
-            fields.refuse(name, f"{name} is {value}", f"a {measure.scale}, {ends}")
+            fields.add_problem_at_key(
+                name, f"{name} is {value}", f"a {measure.scale}, {ends}"
+            )
         try:
             read = float(
                 _NUMBER_DECORATION_PATTERN.sub("", figure.printed).replace("−", "-")
@@ -399,7 +416,7 @@ def _parse_figures(
     return tuple(figures)
 
 
-SCHEMA_NAME = "published-results/1"
+PUBLICATION_SCHEMA_NAME = "published-results/1"
 #: ROW_FIELD_BY_VALUE_PART maps each part of a printed value to a field of a row.
 ROW_FIELD_BY_VALUE_PART = {
     "value": "values",
@@ -410,15 +427,15 @@ ROW_FIELD_BY_VALUE_PART = {
     "mark": "marks",
     "suspect": "suspect",
 }
-TABLE_KINDS = (
+PUBLISHED_TABLE_KINDS = (
     "results",
     "human evaluation",
     "agreement",
     "analysis",
     "data statistics",
 )
-#: SCALE_BOUNDS maps a scale to its minimum and maximum, which are None if unbounded.
-SCALE_BOUNDS: dict[str, tuple[float | None, float | None]] = {
+#: VALUE_BOUNDS_BY_SCALE maps a scale to its minimum and maximum, which are None if unbounded.
+VALUE_BOUNDS_BY_SCALE: dict[str, tuple[float | None, float | None]] = {
     "fraction": (0, 1),
     "percent": (0, 100),
     "count": (0, None),
@@ -428,7 +445,7 @@ SCALE_BOUNDS: dict[str, tuple[float | None, float | None]] = {
     "rating 1-5": (1, 5),
 }
 
-Feature = str | int | float | bool | None
+RowFeatureValue = str | int | float | bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -490,7 +507,7 @@ class PrintedRow:
     line: int
     system: str | None
     system_id: str
-    features: Mapping[str, Feature]
+    features: Mapping[str, RowFeatureValue]
     figures: tuple[PrintedValue, ...]
     is_inconsistent: bool = False
     contradiction: str = ""
@@ -501,7 +518,7 @@ class PrintedRow:
             (figure.printed for figure in self.figures if figure.measure == measure), ""
         )
 
-    def named(self, field: str) -> Feature:
+    def find_feature_value(self, field: str) -> RowFeatureValue:
         return self.system if field == "system" else self.features.get(field)
 
 
@@ -513,7 +530,7 @@ class PrintedTable:
     row_key: tuple[str, ...]
     measures: tuple[PrintedMeasure, ...]
     rows: tuple[PrintedRow, ...]
-    conclusions: tuple[Conclusion, ...] = ()
+    conclusions: tuple[PaperConclusion, ...] = ()
     dataset: str = ""
     deviation: str = ""
     marks: Mapping[str, str]
@@ -531,8 +548,8 @@ class PrintedTable:
                 if figure.value is not None:
                     yield {**fields, "metric": figure.measure}, figure.value
 
-    def key(self, row: PrintedRow) -> tuple[Feature, ...]:
-        return tuple(row.named(field) for field in self.row_key)
+    def key(self, row: PrintedRow) -> tuple[RowFeatureValue, ...]:
+        return tuple(row.find_feature_value(field) for field in self.row_key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -554,17 +571,19 @@ class PublicationFields(CheckedTable):
     unknown_value = "“%(name)s” is “%(value)s”%(near)s"
 
     def __init__(
-        self, value: object, path: KeyPath, findings: SeasonFileProblems
+        self, value: object, path: TomlKeyPath, findings: SeasonFileProblems
     ) -> None:
         super().__init__(value if isinstance(value, dict) else {}, path, findings)
         if not isinstance(value, dict):
             findings.add(path, "not an object", "an object such as {…}")
 
-    def refuse(self, name: str, message: str, expected: str = "") -> None:
+    def add_problem_at_key(self, name: str, message: str, expected: str = "") -> None:
         self.findings.add(self.path, message, expected)
 
-    def stated(self, name: str, value: object, number: int | None = None) -> str:
-        return f"“{name}” is {value_in_message(value)}"
+    def describe_wrong_value(
+        self, name: str, value: object, number: int | None = None
+    ) -> str:
+        return f"“{name}” is {format_value_for_message(value)}"
 
     def text(
         self,
@@ -575,7 +594,7 @@ class PublicationFields(CheckedTable):
     ) -> str:
         return super().text(name, default, longest=longest)
 
-    def whole(self, name: str, low: int, high: int) -> int:
+    def read_whole_number(self, name: str, low: int, high: int) -> int:
         value = self.value(name)
         if (
             isinstance(value, int)
@@ -584,19 +603,23 @@ class PublicationFields(CheckedTable):
         ):
             return value
         if value is not MISSING_VALUE:
-            self.refuse(
-                name, self.stated(name, value), f"a whole number from {low} to {high}"
+            self.add_problem_at_key(
+                name,
+                self.describe_wrong_value(name, value),
+                f"a whole number from {low} to {high}",
             )
         return low
 
-    def flag(self, name: str) -> bool | None:
+    def read_boolean_or_null(self, name: str) -> bool | None:
         """Return the boolean value of a required field, or None if the value is null or
         invalid.
         """
         if (value := self.value(name)) is None or isinstance(value, bool):
             return value
         if value is not MISSING_VALUE:
-            self.refuse(name, self.stated(name, value), "true or false or null")
+            self.add_problem_at_key(
+                name, self.describe_wrong_value(name, value), "true or false or null"
+            )
         return None
 
     def objects(
@@ -605,7 +628,9 @@ class PublicationFields(CheckedTable):
         value = self.value(name, default)
         if not isinstance(value, list) or not value:
             if value is not MISSING_VALUE and value is not default:
-                self.refuse(name, self.stated(name, value), "a list of objects")
+                self.add_problem_at_key(
+                    name, self.describe_wrong_value(name, value), "a list of objects"
+                )
             return []
         places = enumerate(value, start=1)
         return [
@@ -613,7 +638,7 @@ class PublicationFields(CheckedTable):
             for at, entry in places
         ]
 
-    def mapping(
+    def read_mapping_of_values(
         self, name: str, kinds: type | tuple[type, ...], wanted: str
     ) -> dict[str, Any]:
         """Return the object in a field, whose values must have one of these types, or
@@ -621,7 +646,9 @@ class PublicationFields(CheckedTable):
         """
         value = self.value(name, {})
         if not isinstance(value, dict):
-            self.refuse(name, self.stated(name, value), f"an object with {wanted}")
+            self.add_problem_at_key(
+                name, self.describe_wrong_value(name, value), f"an object with {wanted}"
+            )
             return {}
         sound = {}
         for key, entry in value.items():
@@ -631,13 +658,15 @@ class PublicationFields(CheckedTable):
             ):
                 sound[key] = entry
             else:
-                self.refuse(
-                    name, f"“{name}” of {key} is {value_in_message(entry)}", wanted
+                self.add_problem_at_key(
+                    name,
+                    f"“{name}” of {key} is {format_value_for_message(entry)}",
+                    wanted,
                 )
         return sound
 
 
-def value_in_message(value: object) -> str:
+def format_value_for_message(value: object) -> str:
     if value is None:
         return "null"
     if isinstance(value, str):
@@ -691,7 +720,9 @@ def mark_contradictions(table: PrintedTable) -> PrintedTable:
             first, second = values.get(recall.name), values.get(mrr.name)
             if first is not None and second is not None:
                 least = max(rounding[recall.name], rounding[mrr.name])
-                yield contradiction(first, second, cut=cut, rounding=least)
+                yield explain_contradictory_recall_and_mrr(
+                    first, second, cut=cut, rounding=least
+                )
 
     rows = (
         replace(row, contradiction="; ".join(filter(None, find_contradictions(row))))
@@ -711,7 +742,7 @@ _PRINTED_FIGURE_PATTERN = re.compile(
 )
 
 
-def _table_from_csv(
+def _read_table_from_csv(
     folder: Path, table: dict[str, Any], largest: int
 ) -> dict[str, Any]:
     name = table.pop("file", None)
@@ -723,8 +754,8 @@ def _table_from_csv(
         raise ValueError(f"{name} has more than {largest:,} bytes")
     features = [
         *NON_VALUE_COLUMNS,
-        *_text_items(table.get("row_key")),
-        *_text_items(table.pop("features", [])),
+        *_split_text_items(table.get("row_key")),
+        *_split_text_items(table.pop("features", [])),
     ]
     head, lines = _read_csv_rows(folder / name)
     metrics = [column for column in head if column not in features]
@@ -773,7 +804,7 @@ def _table_from_csv(
     return {**table, "metrics": measures, "rows": rows}
 
 
-def _text_items(value: object) -> list[str]:
+def _split_text_items(value: object) -> list[str]:
     return (
         [name for name in value if isinstance(name, str)]
         if isinstance(value, list)

@@ -10,33 +10,39 @@ from typing import Any, TypeVar
 
 from django.utils.translation import gettext as _
 
-from scoring.figures import Bars, Measured, Series
+from scoring.figures import BarChart, FigureValue, ValueSeries
 from scoring.figures.description import MAX_SERIES
 from scoring.models import Comparison, Reported, ReportedTable
-from scoring.results.board.charts import score_axis
-from scoring.results.board.differences import class_table
+from scoring.results.board.charts import build_score_axis
+from scoring.results.board.differences import build_scores_by_class_table
 from scoring.results.board.formatting import MINUS_SIGN
 from scoring.results.board.standings import (
     Board,
-    Row,
+    BoardRow,
     compute_board,
     expand_rows_to_runs,
 )
-from scoring.results.board.visibility import Visibility
+from scoring.results.board.visibility import BoardVisibility
 from scoring.results.publications import published
-from scoring.results.publications.placement import RecomputedNames
+from scoring.results.publications.placement import NamesOfRecomputedTable
 from scoring.results.publications.reading import PrintedMeasure
-from scoring.stats.finding import DIFFERENCE, Conclusion, Figure, Finding, Outcome
+from scoring.stats.finding import (
+    DIFFERENCE_FORM,
+    ConclusionOutcome,
+    DifferenceFinding,
+    PaperConclusion,
+    TableFigure,
+)
 from tasks.models import Phase, Task
 
-#: The field MEASURED_FIELD marks values that this site computed.
-MEASURED_FIELD = "measured"
+#: The field COMPUTED_VALUE_FIELD marks values that this site computed.
+COMPUTED_VALUE_FIELD = "measured"
 #: The rows of a board are keyed by the name of the system or by the id of the run.
-K = TypeVar("K", str, int)
+SystemOrRunKey = TypeVar("SystemOrRunKey", str, int)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportedAndComputed:
+class ReportedAndComputedValue:
     figure: Reported | None
     own: float | None
     #: ``kept_back`` is the reason why a board withholds the site's value, if it does.
@@ -51,12 +57,12 @@ class ReportedAndComputed:
     measured: tuple[int, str, float] | None = None
 
     @property
-    def printed(self) -> Measured:
-        return Measured(value=self.reported, text=self.texts["reported"])
+    def printed(self) -> FigureValue:
+        return FigureValue(value=self.reported, text=self.texts["reported"])
 
     @property
-    def computed(self) -> Measured:
-        return Measured(
+    def computed_chart_value(self) -> FigureValue:
+        return FigureValue(
             value=self.own, low=self.low, high=self.high, text=self.texts["own"]
         )
 
@@ -99,11 +105,11 @@ class ReportedAndComputed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReproducedLine:
+class ReproducedTableRow:
     label: str
     own: str
     line: int
-    pairs: list[ReportedAndComputed]
+    pairs: list[ReportedAndComputedValue]
     #: ``size`` is the number of instances in a class, and None for a system.
     size: int | None = None
 
@@ -112,10 +118,10 @@ class ReproducedLine:
 class ReproducedTable:
     task: Task
     shown: published.PublishedTable
-    said: RecomputedNames
+    said: NamesOfRecomputedTable
     phase: Phase | None
     heads: list[dict[str, str]]
-    lines: list[ReproducedLine]
+    lines: list[ReproducedTableRow]
     left_out: list[str]
 
     @property
@@ -155,7 +161,7 @@ class ReproducedTable:
         return places[: MAX_SERIES // 2]
 
     @property
-    def bars(self) -> Bars:
+    def bars(self) -> BarChart:
         series = []
         for place in self.drawn:
             name, row = (
@@ -164,51 +170,57 @@ class ReproducedTable:
             )
             reported, own = (
                 [pair.printed for pair in row],
-                [pair.computed for pair in row],
+                [pair.computed_chart_value for pair in row],
             )
-            series.append(Series(name=f"{name}, {_('reported')}", values=reported))
-            series.append(Series(name=f"{name}, {_('recomputed')}", values=own))
-        return reported_and_recomputed_bars(
+            series.append(ValueSeries(name=f"{name}, {_('reported')}", values=reported))
+            series.append(ValueSeries(name=f"{name}, {_('recomputed')}", values=own))
+        return build_reported_and_recomputed_bars(
             self.shown.leading, [line.label for line in self.lines], series
         )
 
 
-def reported_and_recomputed_bars(
-    measure: PrintedMeasure, labels: Sequence[str], series: Sequence[Series]
-) -> Bars:
+def build_reported_and_recomputed_bars(
+    measure: PrintedMeasure, labels: Sequence[str], series: Sequence[ValueSeries]
+) -> BarChart:
     title = _("%(measure)s, reported and recomputed") % {"measure": measure.label}
-    axis = score_axis(
+    axis = build_score_axis(
         measure.label,
-        published.DRAWN_MAXIMUM_BY_SCALE.get(measure.scale, 0.0),
+        published.CHART_MAXIMUM_BY_SCALE.get(measure.scale, 0.0),
         has_zero=True,
     )
-    return Bars(title=title, labels=labels, series=series, axis=axis)
+    return BarChart(title=title, labels=labels, series=series, axis=axis)
 
 
-def conclusions_on_boards(
+def check_conclusions_on_boards(
     tables: Sequence[ReproducedTable],
-) -> list[published.CheckedConclusion]:
+) -> list[published.CheckedPaperConclusion]:
     """Check the conclusions of papers about these tables on the season's boards."""
-    own: dict[published.TableKey, list[Figure]] = defaultdict(list)
+    own: dict[published.PublishedTableKey, list[TableFigure]] = defaultdict(list)
     for table in tables:
         key = (table.shown.table.paper_id, table.shown.table.name)
         for pair in (pair for line in table.lines for pair in line.pairs):
             if pair.figure and pair.own is not None:
-                fields = published.figure_fields(pair.figure) | {
-                    MEASURED_FIELD: pair.measured
+                fields = published.describe_printed_value(pair.figure) | {
+                    COMPUTED_VALUE_FIELD: pair.measured
                 }
                 own[key].append((fields, pair.own))
 
-    def outcome_on_boards(table: ReportedTable, conclusion: Conclusion) -> Outcome:
+    def outcome_on_boards(
+        table: ReportedTable, conclusion: PaperConclusion
+    ) -> ConclusionOutcome:
         figures = [
             figure
-            for key in published.table_keys_of_conclusion(table, conclusion)
+            for key in published.list_table_keys_of_conclusion(table, conclusion)
             for figure in own[key]
         ]
-        match conclusion.sides(figures) if conclusion.form == DIFFERENCE else []:
+        match (
+            conclusion.group_compared_figures(figures)
+            if conclusion.form == DIFFERENCE_FORM
+            else []
+        ):
             case [([(more, _)], [(less, _)])]:
-                return _stored_run_difference(
-                    more[MEASURED_FIELD], less[MEASURED_FIELD]
+                return _load_stored_run_difference(
+                    more[COMPUTED_VALUE_FIELD], less[COMPUTED_VALUE_FIELD]
                 ) or conclusion.finding(figures)
         return conclusion.finding(figures)
 
@@ -218,9 +230,9 @@ def conclusions_on_boards(
     )
 
 
-def _stored_run_difference(
+def _load_stored_run_difference(
     more: tuple[int, str, float] | None, less: tuple[int, str, float] | None
-) -> Finding | None:
+) -> DifferenceFinding | None:
     """Return the difference between two runs on the same instances, from the stored
     comparison of the board's rows.
     """
@@ -241,26 +253,26 @@ def _stored_run_difference(
     difference, *ends = (
         factor * value for value in (known.difference, known.low, known.high)
     )
-    return Finding(1, int(difference > 0), difference, min(ends), max(ends))
+    return DifferenceFinding(1, int(difference > 0), difference, min(ends), max(ends))
 
 
 def has_recomputed_tables(task: Task) -> bool:
     return any(placement.get("recomputed") for placement in task.published)
 
 
-def reproduced_tables_of(task: Task, viewer: object) -> Iterator[ReproducedTable]:
-    results = published.published_results_of(task)
+def build_reproduced_tables(task: Task, viewer: object) -> Iterator[ReproducedTable]:
+    results = published.load_published_results_of_task(task)
     for shown in [
         *results.by_class,
         *(table for table in results.headlines if not table.placement.by),
     ]:
         if (plan := shown.placement.recomputed) is None:
             continue
-        board, rows = _board_with_systems(task, plan, viewer)
+        board, rows = _load_board_with_systems(task, plan, viewer)
         if shown.placement.by and not plan.runs:
-            heads, lines = _class_heads_and_lines(shown, plan, board, rows)
+            heads, lines = _build_class_heads_and_rows(shown, plan, board, rows)
         else:
-            heads, lines = _metric_heads_and_lines(shown, plan, board, rows)
+            heads, lines = _build_metric_heads_and_rows(shown, plan, board, rows)
         named, systems = plan.systems, dict.fromkeys(row.system for row in shown.rows)
         if plan.runs:
             named, systems = plan.runs, dict.fromkeys(row.label for row in shown.rows)
@@ -275,12 +287,12 @@ def reproduced_tables_of(task: Task, viewer: object) -> Iterator[ReproducedTable
         )
 
 
-def _class_heads_and_lines(
+def _build_class_heads_and_rows(
     shown: published.PublishedTable,
-    plan: RecomputedNames,
+    plan: NamesOfRecomputedTable,
     board: Board | None,
-    rows: Mapping[str, Row],
-) -> tuple[list[dict[str, str]], list[ReproducedLine]]:
+    rows: Mapping[str, BoardRow],
+) -> tuple[list[dict[str, str]], list[ReproducedTableRow]]:
     leading = shown.leading
     figures = {
         (row.label, row.system): row.figures.get(leading.name) for row in shown.rows
@@ -290,20 +302,20 @@ def _class_heads_and_lines(
         for system in dict.fromkeys(row.system for row in shown.rows)
         if system in plan.systems
     ]
-    values, sizes = board_class_values(board, rows, shown, plan)
+    values, sizes = find_board_class_values(board, rows, shown, plan)
 
-    def class_pair(label: str, system: str) -> ReportedAndComputed:
+    def build_class_pair(label: str, system: str) -> ReportedAndComputedValue:
         own, why = values.get((label, plan.systems[system]), (None, ""))
-        return ReportedAndComputed(
+        return ReportedAndComputedValue(
             figure=figures.get((label, system)), own=own, kept_back=why
         )
 
     lines = []
     for label in dict.fromkeys(row.label for row in shown.rows):
         first = min(row.line for row in shown.rows if row.label == label)
-        pairs = [class_pair(label, system) for system in systems]
+        pairs = [build_class_pair(label, system) for system in systems]
         lines.append(
-            ReproducedLine(
+            ReproducedTableRow(
                 label=label, own="", line=first, pairs=pairs, size=sizes.get(label)
             )
         )
@@ -312,15 +324,19 @@ def _class_heads_and_lines(
     ], lines
 
 
-def _metric_heads_and_lines(
+def _build_metric_heads_and_rows(
     shown: published.PublishedTable,
-    plan: RecomputedNames,
+    plan: NamesOfRecomputedTable,
     board: Board | None,
-    rows: Mapping[str, Row],
-) -> tuple[list[dict[str, str]], list[ReproducedLine]]:
-    measures = [column for column in shown.columns if column.name in shown.computed]
+    rows: Mapping[str, BoardRow],
+) -> tuple[list[dict[str, str]], list[ReproducedTableRow]]:
+    measures = [
+        column
+        for column in shown.columns
+        if column.name in shown.board_metrics_by_printed_metric
+    ]
     columns = {column.name: column for column in board.columns} if board else {}
-    computed = board_metrics_on(shown, board)
+    computed = find_board_metrics_of_table(shown, board)
     names = plan.runs or plan.systems
     lines = []
     for row in (
@@ -341,23 +357,23 @@ def _metric_heads_and_lines(
                         convert_to_printed_scale(1.0, column.scale, measure) or 1.0,
                     )
                 pairs.append(
-                    ReportedAndComputed(
+                    ReportedAndComputedValue(
                         figure=row.figures.get(measure.name),
                         own=value,
                         measured=measured,
                     )
                 )
             lines.append(
-                ReproducedLine(
+                ReproducedTableRow(
                     label=label, own=names[label], line=row.line, pairs=pairs
                 )
             )
     return [{"printed": measure.label} for measure in measures], lines
 
 
-def _board_with_systems(
-    task: Task, plan: RecomputedNames, viewer: object
-) -> tuple[Board | None, dict[str, Row]]:
+def _load_board_with_systems(
+    task: Task, plan: NamesOfRecomputedTable, viewer: object
+) -> tuple[Board | None, dict[str, BoardRow]]:
     wanted = {*plan.systems.values(), *plan.runs.values()}
     for phase in task.phases.all():
         phase.task = task
@@ -366,7 +382,7 @@ def _board_with_systems(
             if plan.rules in task.rules
             else None
         )
-        if board is None or board.visibility != Visibility.SCORES:
+        if board is None or board.visibility != BoardVisibility.SCORES:
             continue
         # If several runs have the same name, the best of these runs counts.
         if rows := {
@@ -378,8 +394,8 @@ def _board_with_systems(
     return None, {}
 
 
-def _printed_classes_by_dimension(
-    shown: published.PublishedTable, plan: RecomputedNames
+def _map_printed_classes_by_dimension(
+    shown: published.PublishedTable, plan: NamesOfRecomputedTable
 ) -> dict[str, dict[str, str]]:
     """Return the printed names of classes, keyed by the dimension on the board and by
     the lower-case name.
@@ -396,31 +412,35 @@ def _printed_classes_by_dimension(
     return printed
 
 
-def board_metrics_on(
+def find_board_metrics_of_table(
     shown: published.PublishedTable, board: Board | None
 ) -> Mapping[str, str]:
     """Return the board's metric for each printed metric, without metrics for which the
     board uses another model than the paper.
     """
-    return shown.board_metrics_of_same_model(board.phase.task.options if board else {})
+    return shown.select_board_metrics_of_same_model(
+        board.phase.task.options if board else {}
+    )
 
 
-def board_class_values(
+def find_board_class_values(
     board: Board | None,
-    rows: Mapping[K, Row],
+    rows: Mapping[SystemOrRunKey, BoardRow],
     shown: published.PublishedTable,
-    plan: RecomputedNames,
-) -> tuple[dict[tuple[str, K], tuple[float | None, str]], dict[str, int]]:
+    plan: NamesOfRecomputedTable,
+) -> tuple[dict[tuple[str, SystemOrRunKey], tuple[float | None, str]], dict[str, int]]:
     """Return the board's value or the reason for a missing value, keyed by printed
     class and row, and the sizes of the classes.
     """
-    metric = board_metrics_on(shown, board).get(shown.leading.name, "")
+    metric = find_board_metrics_of_table(shown, board).get(shown.leading.name, "")
     if board is None or metric not in {column.name for column in board.columns}:
         return {}, {}
-    values: dict[tuple[str, K], tuple[float | None, str]] = {}
+    values: dict[tuple[str, SystemOrRunKey], tuple[float | None, str]] = {}
     sizes: dict[str, int] = {}
-    for dimension, names in _printed_classes_by_dimension(shown, plan).items():
-        table = class_table(board, list(rows.values()), dimension, metric)
+    for dimension, names in _map_printed_classes_by_dimension(shown, plan).items():
+        table = build_scores_by_class_table(
+            board, list(rows.values()), dimension, metric
+        )
         for own_class in table.lines:
             if (known_as := names.get(own_class.label.casefold())) is None:
                 continue
@@ -443,5 +463,5 @@ def convert_to_printed_scale(
     value: float | None, scale: float, measure: PrintedMeasure
 ) -> float | None:
     """Return a computed value on the scale of the printed values, or a count unchanged."""
-    width = published.DRAWN_MAXIMUM_BY_SCALE.get(measure.scale, scale)
+    width = published.CHART_MAXIMUM_BY_SCALE.get(measure.scale, scale)
     return value / scale * width if scale and value is not None else value

@@ -16,7 +16,10 @@ from django.utils import timezone
 from citeboard.core.words import count_with_noun
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.results.publications import reading
-from scoring.results.publications.placement import checked_placement, read_placement
+from scoring.results.publications.placement import (
+    read_published_table_placement,
+    validate_published_table_placement,
+)
 from scoring.results.publications.reading import (
     PrintedRow,
     PrintedTable,
@@ -38,11 +41,11 @@ PRINTED_VALUE_FIELDS = (
     "less_than",
     "suspect",
 )
-#: TaskMetrics maps each rule set of a task to its metrics.
-TaskMetrics = Mapping[str, Sequence[str]]
+#: MetricsByRuleSet maps each rule set of a task to its metrics.
+MetricsByRuleSet = Mapping[str, Sequence[str]]
 
 
-class SeasonResults:
+class PublicationsOfSeasonFile:
     """The results of publications that a season file names. ``problems`` prevent the
     loading of the season, and ``oddities`` are warnings.
     """
@@ -60,11 +63,11 @@ class SeasonResults:
                 self.publications.append(publication)
                 self.oddities += odd
 
-    def placements(
-        self, tasks: Mapping[str, tuple[Sequence[CheckedTable], TaskMetrics]]
+    def validate_placements_by_task(
+        self, tasks: Mapping[str, tuple[Sequence[CheckedTable], MetricsByRuleSet]]
     ) -> dict[str, list[dict[str, Any]]]:
         entries = {
-            slug: [read_placement(table) for table in tables]
+            slug: [read_published_table_placement(table) for table in tables]
             for slug, (tables, _) in tasks.items()
         }
         if self.problems:
@@ -76,7 +79,7 @@ class SeasonResults:
             for said, *_ in listed
             if said.paper
         }
-        of_the_site = [stored_publication(key) for key in sorted(named - brought)]
+        of_the_site = [load_stored_publication(key) for key in sorted(named - brought)]
         works = [
             *self.publications,
             *(publication for publication in of_the_site if publication is not None),
@@ -84,14 +87,15 @@ class SeasonResults:
         placed: dict[str, list[dict[str, Any]]] = {}
         for slug, (_, metrics) in tasks.items():
             fits = (
-                checked_placement(*entry, works, metrics) for entry in entries[slug]
+                validate_published_table_placement(*entry, works, metrics)
+                for entry in entries[slug]
             )
             placed[slug] = [
                 placement.as_json() for placement in fits if placement is not None
             ]
         return placed
 
-    def store(self) -> list[str]:
+    def store_publications(self) -> list[str]:
         return [
             change
             for publication in self.publications
@@ -134,7 +138,7 @@ def store_publication(publication: Publication) -> list[str]:
     return changes
 
 
-def stored_publication(key: str) -> Publication | None:
+def load_stored_publication(key: str) -> Publication | None:
     if (paper := Paper.objects.filter(key=key).first()) is None:
         return None
     tables = []

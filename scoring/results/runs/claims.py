@@ -9,14 +9,18 @@ from typing import Any
 from django.utils.translation import gettext as _, gettext_lazy
 
 from scoring.models import Evaluation
-from scoring.offline.evaluate import described_units, load_details, load_page
-from scoring.results.board.comparisons import open_statistics
+from scoring.offline.evaluate import (
+    load_details,
+    load_names_of_described_units,
+    load_page_of_details,
+)
+from scoring.results.board.comparisons import open_statistics_file
 
 #: A page shows RESPONSES_PER_PAGE responses, as a response may have a dozen parse trees.
 RESPONSES_PER_PAGE = 5
 #: The names of metrics for runs with claims begin with CLAIM_METRIC_PREFIX.
 CLAIM_METRIC_PREFIX = "aliice_"
-FALLBACK_NOTES = {
+CLAIM_SPLITTING_FALLBACK_NOTES = {
     "too_long": gettext_lazy("Too long to be split: the whole sentence is the claim."),
     "root_cited": gettext_lazy("The root is cited: the whole sentence is the claim."),
     "unmatched": gettext_lazy(
@@ -33,7 +37,7 @@ def has_visible_claims(evaluation: Evaluation) -> bool:
     return has_any and not evaluation.withheld
 
 
-def response_page_of(
+def build_response_page(
     evaluation: Evaluation,
     number: int,
     name: str,
@@ -44,14 +48,14 @@ def response_page_of(
     """Return the data for a page of a run's responses, where ``number`` is the number
     of the page from 1.
     """
-    with open_statistics(evaluation) as kept:
+    with open_statistics_file(evaluation) as kept:
         if name:
-            units = described_units(kept)
+            units = load_names_of_described_units(kept)
             number = (
                 units.index(name) // RESPONSES_PER_PAGE + 1 if name in units else number
             )
             kept.seek(0)
-        page, total = load_page(
+        page, total = load_page_of_details(
             kept, (number - 1) * RESPONSES_PER_PAGE, RESPONSES_PER_PAGE
         )
     responses = []
@@ -63,7 +67,7 @@ def response_page_of(
                 "name": unit,
                 "question": detail.get("question", "") if shows_passages else "",
                 "sentences": [
-                    _displayed_sentence(sentence, shows_labels=shows_labels)
+                    _format_sentence_for_display(sentence, shows_labels=shows_labels)
                     for sentence in sentences
                 ],
                 "passages": [
@@ -76,7 +80,7 @@ def response_page_of(
     return {"number": number, "pages": pages, "total": total, "responses": responses}
 
 
-def claims_by_response(
+def load_claims_by_response(
     evaluation: Evaluation, names: Collection[str]
 ) -> dict[str, list[dict[str, Any]]]:
     """Return the claims in each response of a run, each with its verdict and with the
@@ -84,38 +88,38 @@ def claims_by_response(
     """
     if not has_visible_claims(evaluation):
         return {}
-    with open_statistics(evaluation) as kept:
+    with open_statistics_file(evaluation) as kept:
         details = load_details(kept, names)
-    return {name: displayed_claims(detail) for name, detail in details.items()}
+    return {name: format_claims_for_display(detail) for name, detail in details.items()}
 
 
-def displayed_claims(detail: Mapping[str, Any]) -> list[dict[str, Any]]:
+def format_claims_for_display(detail: Mapping[str, Any]) -> list[dict[str, Any]]:
     claims = (
         claim
         for sentence in detail.get("sentences", ())
         for claim in sentence["claims"]
     )
-    return [_displayed_claim(claim, shows_labels=True) for claim in claims]
+    return [_format_claim_for_display(claim, shows_labels=True) for claim in claims]
 
 
-def _displayed_sentence(
+def _format_sentence_for_display(
     detail: Mapping[str, Any], *, shows_labels: bool
 ) -> dict[str, Any]:
-    from tasks.types.positional_citations.sentences import MARK
+    from tasks.types.positional_citations.sentences import CITATION_MARK_PATTERN
 
     tokens, heads, relations = detail["tokens"], detail["heads"], detail["relations"]
     pieces, end = [], 0
-    for mark in MARK.finditer(detail["text"]):
+    for mark in CITATION_MARK_PATTERN.finditer(detail["text"]):
         pieces += [(detail["text"][end : mark.start()], False), (mark.group(), True)]
         end = mark.end()
-    note = str(FALLBACK_NOTES.get(detail["fallback"] or "", ""))
+    note = str(CLAIM_SPLITTING_FALLBACK_NOTES.get(detail["fallback"] or "", ""))
     return {
         # Each piece is a text and True for a citation mark or False for other text.
         "pieces": [*pieces, (detail["text"][end:], False)],
         "has_marks": bool(detail["marks"]),
         "note": note if detail["marks"] else _("No mark, so that it claims nothing."),
         "lost": detail["lost"],
-        "drawing": dependency_tree_drawing(tokens, heads, relations)
+        "drawing": build_dependency_tree_drawing(tokens, heads, relations)
         if tokens
         else None,
         "parse": [
@@ -125,13 +129,13 @@ def _displayed_sentence(
             )
         ],
         "claims": [
-            _displayed_claim(claim, shows_labels=shows_labels)
+            _format_claim_for_display(claim, shows_labels=shows_labels)
             for claim in detail["claims"]
         ],
     }
 
 
-def _displayed_claim(
+def _format_claim_for_display(
     detail: Mapping[str, Any], *, shows_labels: bool
 ) -> dict[str, Any]:
     if not detail["counts"]:
@@ -144,7 +148,10 @@ def _displayed_claim(
         ]
     explains = shows_labels and detail["counts"]
     marks = [
-        {"number": number, "why": _credit_reason(detail, place) if explains else ""}
+        {
+            "number": number,
+            "why": _explain_citation_credit(detail, place) if explains else "",
+        }
         for place, number in enumerate(detail["marks"])
     ]
     is_supported = bool(shows_labels and detail["counts"] and detail["entailed"])
@@ -156,7 +163,7 @@ def _displayed_claim(
     }
 
 
-def _credit_reason(detail: Mapping[str, Any], place: int) -> str:
+def _explain_citation_credit(detail: Mapping[str, Any], place: int) -> str:
     if detail["entailed"] is None:
         return _("pending")
     if detail["entailed"] is False:
@@ -178,12 +185,17 @@ def _credit_reason(detail: Mapping[str, Any], place: int) -> str:
     )
 
 
-CHARACTER, LABEL, PADDING, NARROWEST = 8.2, 6.4, 18.0, 46.0
-STEP, TOP, BELOW = 22.0, 20.0, 26.0
+(
+    TREE_CHARACTER_WIDTH,
+    TREE_LABEL_CHARACTER_WIDTH,
+    TREE_TOKEN_PADDING,
+    TREE_MIN_TOKEN_WIDTH,
+) = 8.2, 6.4, 18.0, 46.0
+TREE_ARC_LEVEL_HEIGHT, TREE_TOP_MARGIN, TREE_BOTTOM_MARGIN = 22.0, 20.0, 26.0
 ROOT_LABEL = "ROOT"
 
 
-def dependency_tree_drawing(
+def build_dependency_tree_drawing(
     tokens: Sequence[str], heads: Sequence[int], relations: Sequence[str]
 ) -> dict[str, Any]:
     """Return the drawing of a dependency tree with the given tokens, heads and
@@ -192,23 +204,32 @@ def dependency_tree_drawing(
     """
     widths = [
         max(
-            NARROWEST, CHARACTER * len(token) + PADDING, LABEL * len(relation) + PADDING
+            TREE_MIN_TOKEN_WIDTH,
+            TREE_CHARACTER_WIDTH * len(token) + TREE_TOKEN_PADDING,
+            TREE_LABEL_CHARACTER_WIDTH * len(relation) + TREE_TOKEN_PADDING,
         )
         for token, relation in zip(tokens, relations, strict=True)
     ]
     middles = [sum(widths[:place]) + width / 2 for place, width in enumerate(widths)]
-    levels = _arc_levels(heads)
-    baseline = TOP + STEP * (max(levels.values(), default=0) + 1)
+    levels = _compute_arc_levels(heads)
+    baseline = TREE_TOP_MARGIN + TREE_ARC_LEVEL_HEIGHT * (
+        max(levels.values(), default=0) + 1
+    )
     arcs = []
     for place, (head, x) in enumerate(zip(heads, middles, strict=True)):
         arc: dict[str, Any]
         if head == place:
-            path = f"M {x:.1f} {TOP:.1f} L {x:.1f} {baseline:.1f}"
-            arc = {"path": path, "label": ROOT_LABEL, "x": round(x, 1), "y": TOP - 6}
-        else:
-            top = baseline - STEP * (levels[place] + 0.6)
+            path = f"M {x:.1f} {TREE_TOP_MARGIN:.1f} L {x:.1f} {baseline:.1f}"
             arc = {
-                **_draw_arc(middles[head], x, baseline, top),
+                "path": path,
+                "label": ROOT_LABEL,
+                "x": round(x, 1),
+                "y": TREE_TOP_MARGIN - 6,
+            }
+        else:
+            top = baseline - TREE_ARC_LEVEL_HEIGHT * (levels[place] + 0.6)
+            arc = {
+                **_build_arc_drawing(middles[head], x, baseline, top),
                 "label": relations[place],
                 "y": top - 4,
             }
@@ -226,7 +247,7 @@ def dependency_tree_drawing(
     ]
     return {
         "width": round(sum(widths)),
-        "height": round(baseline + BELOW),
+        "height": round(baseline + TREE_BOTTOM_MARGIN),
         "baseline": round(baseline + 18),
         "words": [
             {"text": token, "x": round(x, 1)}
@@ -237,7 +258,7 @@ def dependency_tree_drawing(
     }
 
 
-def _arc_levels(heads: Sequence[int]) -> dict[int, int]:
+def _compute_arc_levels(heads: Sequence[int]) -> dict[int, int]:
     """Return the height of the arc to each dependent in a dependency tree, so that an
     arc is above all arcs within its span.
     """
@@ -257,7 +278,7 @@ def _arc_levels(heads: Sequence[int]) -> dict[int, int]:
     return levels
 
 
-def _draw_arc(
+def _build_arc_drawing(
     head: float, dependent: float, baseline: float, top: float
 ) -> dict[str, Any]:
     """Return the drawing of an arc in a dependency tree. The arc begins slightly beside

@@ -14,72 +14,76 @@ from citeboard.core import audit, plain_text
 from citeboard.teams.models import Team, User
 from scoring.models import ResultConfirmation
 from scoring.results.board.confirming import (
-    TeamResult,
-    results_to_confirm,
-    why_confirmation_is_closed,
+    ResultToConfirm,
+    explain_closed_confirmation,
+    find_results_to_confirm,
 )
-from scoring.results.board.snapshots import UNSETTLED_RUN_STATES
+from scoring.results.board.snapshots import RUN_STATES_BEFORE_RESULT
 from tasks.delivery.notifications.events import (
     delete_confirmation_requests,
     notify_results_to_confirm,
 )
 from tasks.models import Phase, Submission, seasons
 from tasks.seasons.phase_acts import lock_phase
-from tasks.submissions.run_acts import ActionNotInRunState
+from tasks.submissions.run_acts import ActionImpossibleInRunState
 
-MAX_MESSAGE_CHARACTERS = 2000
-MAX_REASON_CHARACTERS = 500
-State = ResultConfirmation.State
+MAX_CONTEST_MESSAGE_CHARACTERS = 2000
+MAX_END_REASON_CHARACTERS = 500
+ConfirmationState = ResultConfirmation.State
 
 
-def result_to_confirm_of(submission: Submission) -> TeamResult | None:
+def find_result_to_confirm(submission: Submission) -> ResultToConfirm | None:
     results = (
         result
-        for result in results_to_confirm(submission.phase)
+        for result in find_results_to_confirm(submission.phase)
         if result.run.submission == submission.pk
     )
     return next(results, None)
 
 
-def confirm_result(*, submission: Submission, by: User, seen: str = "") -> TeamResult:
+def confirm_result(
+    *, submission: Submission, by: User, seen: str = ""
+) -> ResultToConfirm:
     """Confirm the result of a run on behalf of the team. ``seen`` is the digest of the
     scores that the team lead has seen. If the result is already confirmed, the function
     changes nothing.
 
-    Raises ActionNotInRunState.
+    Raises ActionImpossibleInRunState.
     """
-    return _record_confirmation(submission, State.CONFIRMED, "", by, seen)
+    return _record_confirmation(submission, ConfirmationState.CONFIRMED, "", by, seen)
 
 
 def contest_result(
     *, submission: Submission, message: str, by: User, seen: str = ""
-) -> TeamResult:
+) -> ResultToConfirm:
     """Contest the result of a run that the team considers wrong, and send a message to
-    the organisers. Raises ValidationError or ActionNotInRunState.
+    the organisers. Raises ValidationError or ActionImpossibleInRunState.
     """
     message = message.replace("\r\n", "\n").strip()
     if not message:
         raise ValidationError({"message": _("say what is wrong with the result")})
     words = _("the message has %(characters)s characters; at most %(most)s are allowed")
-    plain_text.check_length("message", message, MAX_MESSAGE_CHARACTERS, words)
-    return _record_confirmation(submission, State.CONTESTED, message, by, seen)
+    plain_text.check_length("message", message, MAX_CONTEST_MESSAGE_CHARACTERS, words)
+    return _record_confirmation(
+        submission, ConfirmationState.CONTESTED, message, by, seen
+    )
 
 
 def _record_confirmation(
-    submission: Submission, state: State, message: str, by: User, seen: str
-) -> TeamResult:
+    submission: Submission, state: ConfirmationState, message: str, by: User, seen: str
+) -> ResultToConfirm:
     with transaction.atomic():
         submission.phase = phase = lock_phase(submission.phase)
-        if refused := why_confirmation_is_closed(phase):
-            raise ActionNotInRunState(refused)
-        if (result := result_to_confirm_of(submission)) is None:
-            raise ActionNotInRunState(
+        if refused := explain_closed_confirmation(phase):
+            raise ActionImpossibleInRunState(refused)
+        if (result := find_result_to_confirm(submission)) is None:
+            raise ActionImpossibleInRunState(
                 _(
                     "this run does not count on the board, so that its result is not confirmed"
                 )
             )
         if seen and seen != result.numbers:
-            raise ActionNotInRunState(
+            raise ActionImpossibleInRunState(
                 _("the scores have changed since you read them; look at them again")
             )
         before = result.said
@@ -93,10 +97,12 @@ def _record_confirmation(
         seasons.increment_board_version(phase.pk)
         earlier = before.message if before else ""
         changes = [
-            audit.Change("result", before.state if before else None, state.value)
+            audit.SettingChange("result", before.state if before else None, state.value)
         ]
         if earlier != message:
-            changes.append(audit.Change("message", earlier or None, message or None))
+            changes.append(
+                audit.SettingChange("message", earlier or None, message or None)
+            )
         facts = {
             name: getattr(submission, name)
             for name in ("number", "system", "team", "phase")
@@ -106,10 +112,10 @@ def _record_confirmation(
             f"result-{state.value}",
             phase.task.season,
         )
-        audit.record(
+        audit.record_action(
             key, actor=by, subject=submission, place=place, facts=facts, changes=changes
         )
-    fresh = result_to_confirm_of(submission)
+    fresh = find_result_to_confirm(submission)
     assert fresh is not None
     return fresh
 
@@ -117,7 +123,7 @@ def _record_confirmation(
 def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
     """End the time in which teams can confirm the results of a phase. If the result is
     already confirmed, the function changes nothing. Raises ValidationError or
-    ActionNotInRunState.
+    ActionImpossibleInRunState.
     """
     reason = reason.strip()
     if not reason:
@@ -129,17 +135,17 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
             }
         )
     words = _("the reason has %(characters)s characters; at most %(most)s are allowed")
-    plain_text.check_length("reason", reason, MAX_REASON_CHARACTERS, words)
+    plain_text.check_length("reason", reason, MAX_END_REASON_CHARACTERS, words)
     now = timezone.now()
     with transaction.atomic():
         locked = lock_phase(phase)
         if not locked.confirms_results:
-            raise ActionNotInRunState(
+            raise ActionImpossibleInRunState(
                 _("%(phase)s does not ask teams to confirm their results")
                 % {"phase": locked}
             )
         if now < locked.closes:
-            raise ActionNotInRunState(
+            raise ActionImpossibleInRunState(
                 _("%(phase)s has not closed yet") % {"phase": locked}
             )
         if locked.confirmation_ended_at is not None:
@@ -153,19 +159,19 @@ def end_confirmation(*, phase: Phase, reason: str, by: User) -> Phase:
 
 def reopen_confirmation(*, phase: Phase, by: User) -> Phase:
     """Reopen the time in which teams can confirm the results of a phase, and notify the
-    team leads who can confirm results now. Raises ActionNotInRunState.
+    team leads who can confirm results now. Raises ActionImpossibleInRunState.
     """
     with transaction.atomic():
         locked = lock_phase(phase)
         if locked.confirmation_ended_at is None:
-            raise ActionNotInRunState(_("the confirmation has not been ended"))
+            raise ActionImpossibleInRunState(_("the confirmation has not been ended"))
         ended, because = locked.confirmation_ended_at, locked.confirmation_ended_because
         locked.confirmation_ended_at, locked.confirmation_ended_because = None, ""
         locked.confirmation_reopened += 1
         reopened = _save_confirmation_change(
             locked, "reopened", by, [("ended", ended, None), ("reason", because, None)]
         )
-        if reopened.task.season.is_public and not why_confirmation_is_closed(reopened):
+        if reopened.task.season.is_public and not explain_closed_confirmation(reopened):
             notify_leads_of_phase(reopened, by=by)
         return reopened
 
@@ -182,11 +188,13 @@ def _save_confirmation_change(
     )
     seasons.increment_board_version(phase.pk)
     told, facts = (
-        [audit.Change(*change) for change in changes],
+        [audit.SettingChange(*change) for change in changes],
         {"phase": f"{phase.task}, {phase}"},
     )
     key, place = f"confirmation-{verb}", phase.task.season
-    audit.record(key, actor=by, subject=phase, place=place, facts=facts, changes=told)
+    audit.record_action(
+        key, actor=by, subject=phase, place=place, facts=facts, changes=told
+    )
     return phase
 
 
@@ -197,7 +205,7 @@ def notify_leads_of_due_phases() -> int:
     asking = Phase.objects.filter(
         ~Exists(
             Submission.objects.filter(
-                phase=OuterRef("pk"), status__in=UNSETTLED_RUN_STATES
+                phase=OuterRef("pk"), status__in=RUN_STATES_BEFORE_RESULT
             )
         ),
         confirms_results=True,
@@ -209,7 +217,7 @@ def notify_leads_of_due_phases() -> int:
     for number in list(asking.values_list("pk", flat=True)):
         with transaction.atomic():
             phase = lock_phase(Phase(pk=number))
-            if phase.confirmation_ended_at is None and not why_confirmation_is_closed(
+            if phase.confirmation_ended_at is None and not explain_closed_confirmation(
                 phase
             ):
                 count += notify_leads_of_phase(phase)
@@ -220,7 +228,7 @@ def notify_leads_of_phase(phase: Phase, *, by: User | None = None) -> int:
     """Notify the leads of teams whose results wait for confirmation, or with ``by`` the
     leads of all teams with a result.
     """
-    results = results_to_confirm(phase)
+    results = find_results_to_confirm(phase)
     waiting = {
         result.run.submission
         for result in results

@@ -14,17 +14,25 @@ import numpy as np
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import count_with_noun, join_names, localize_separators
-from scoring.figures import Axis, Bars, Measured, Point, PointSeries, Scatter, Series
+from scoring.figures import (
+    Axis,
+    BarChart,
+    FigureValue,
+    PointSeries,
+    ScatterPlot,
+    ScatterPoint,
+    ValueSeries,
+)
 from scoring.metrics import (
-    OF_LABELS,
+    PART_BY_LABEL_METRIC_NAME,
     Metric,
     base,
+    build_metric_if_known,
     calibration,
-    known_metric,
-    names_by,
+    list_metric_names_for_dimension,
     weighted,
 )
-from scoring.models import SMALL_CLASS_NUMBER, ClassNumber, Evaluation, Score
+from scoring.models import WITHHELD_SMALL_CLASS_SCORE, ClassScore, Evaluation, Score
 from scoring.results.board import (
     charts,
     comparisons,
@@ -32,23 +40,29 @@ from scoring.results.board import (
     formatting,
     standings,
 )
-from scoring.results.board.gold_keys import DRAW, gold_key_without_nonce
+from scoring.results.board.gold_keys import (
+    DRAW_SEED_PLACEHOLDER,
+    build_gold_key_options_for_display,
+)
 from scoring.stats.signature import (
-    NO_INTERVAL,
-    NO_VALUE,
-    offline_command,
-    provenance_of,
+    NO_INTERVAL_KEY,
+    NO_VALUE_REASON_KEY,
+    format_score_command,
+    parse_signature,
 )
 from tasks.models import Gold, Phase, Submission
 from tasks.types import task_type as the_type
-from tasks.types.base import printed_options
-from tasks.types.stored_judges import PLACEHOLDERS, with_label_files
+from tasks.types.base import replace_paths_by_file_names
+from tasks.types.stored_judges import (
+    LABEL_FILE_PLACEHOLDERS,
+    replace_judges_by_label_files,
+)
 
-#: A chart by class has at most MAX_METRICS_DRAWN metrics, but the table has all metrics.
-MAX_METRICS_DRAWN = 3
+#: A chart by class has at most MAX_METRICS_IN_CLASS_CHART metrics, but the table has all metrics.
+MAX_METRICS_IN_CLASS_CHART = 3
 
 
-def latest_evaluations(
+def find_latest_evaluations_by_rule_set(
     submission: Submission, at: dt.datetime | None = None
 ) -> dict[str, Evaluation]:
     """Return the evaluation of a run under each rule set, in the order of the task, on
@@ -56,7 +70,7 @@ def latest_evaluations(
     """
     newest: dict[str, Evaluation] = {}
     evaluations = (
-        submission.evaluations.known_at(at)
+        submission.evaluations.with_scores_existing_at(at)
         .select_related("gold")
         .prefetch_related("scores")
     )
@@ -68,7 +82,7 @@ def latest_evaluations(
     }
 
 
-def previous_scored_run(submission: Submission, gold: Gold) -> Submission | None:
+def find_previous_scored_run(submission: Submission, gold: Gold) -> Submission | None:
     if submission.team_id is None:
         return None
     earlier = Submission.objects.filter(
@@ -104,7 +118,7 @@ def numbers(
         differs = len({number.value for number in numbers if number}) > 1
         lines.append(
             {
-                "label": formatting.metric_label(name),
+                "label": formatting.display_name_of_metric(name),
                 "numbers": numbers,
                 "differs": differs,
             }
@@ -112,7 +126,7 @@ def numbers(
     return lines
 
 
-def is_undefined_line(line: Mapping[str, Any]) -> bool:
+def has_only_undefined_scores(line: Mapping[str, Any]) -> bool:
     """Return True if the metric is undefined under every rule set, for another reason
     than an embargo.
     """
@@ -122,17 +136,18 @@ def is_undefined_line(line: Mapping[str, Any]) -> bool:
     )
 
 
-def metrics_lacking_probabilities(evaluation: Evaluation) -> list[str]:
+def list_metrics_lacking_probabilities(evaluation: Evaluation) -> list[str]:
     """Return the displayed names of the metrics that need probabilities, if the run
     contains no probabilities.
     """
     task_type = evaluation.phase.task.task_type
-    options = task_type.checked_options(evaluation.options, builds=False)
+    options = task_type.validate_options(evaluation.options, builds=False)
     return [
-        formatting.metric_label(score.metric)
+        formatting.display_name_of_metric(score.metric)
         for score in evaluation.scores.all()
         if _lacks_probabilities(
-            score, known_metric(task_type, score.metric, evaluation.rules, options)
+            score,
+            build_metric_if_known(task_type, score.metric, evaluation.rules, options),
         )
     ]
 
@@ -142,21 +157,21 @@ def _lacks_probabilities(score: Score, metric: Metric | None) -> bool:
     return is_undefined and isinstance(metric, PROBABILITY_METRICS)
 
 
-def organiser_only_scores(evaluation: Evaluation) -> list[tuple[str, str, str]]:
+def list_organiser_only_scores(evaluation: Evaluation) -> list[tuple[str, str, str]]:
     """Return the metric, value and interval of each score of the run that only
     organisers may see.
     """
     return [
         (
-            formatting.metric_label(name),
-            formatting.shown(said["value"], said["scale"]),
-            formatting.interval(said["low"], said["high"], said["scale"]),
+            formatting.display_name_of_metric(name),
+            formatting.format_score(said["value"], said["scale"]),
+            formatting.format_interval(said["low"], said["high"], said["scale"]),
         )
         for name, said in evaluation.untold.items()
     ]
 
 
-def offline_commands_by_rules(
+def list_offline_commands_by_rule_set(
     evaluations: Iterable[str], lines: Sequence[Mapping[str, Any]]
 ) -> list[tuple[str, str]]:
     return [
@@ -170,7 +185,9 @@ def offline_commands_by_rules(
     ]
 
 
-def notes(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
+def build_score_notes_by_rule_set(
+    evaluations: Mapping[str, Evaluation],
+) -> list[tuple[str, list[str]]]:
     notes = []
     for rules, evaluation in evaluations.items():
         counts = [
@@ -180,12 +197,18 @@ def notes(evaluations: Mapping[str, Evaluation]) -> list[tuple[str, list[str]]]:
         ]
         if counts:
             notes.append(
-                (rules, [formatting.note_label(name, count) for name, count in counts])
+                (
+                    rules,
+                    [
+                        formatting.format_score_note(name, count)
+                        for name, count in counts
+                    ],
+                )
             )
     return notes
 
 
-def metrics_without_value(
+def list_metrics_without_value(
     submission: Submission, evaluations: Mapping[str, Evaluation]
 ) -> list[tuple[str, int, str]]:
     kind = submission.phase.task.task_type
@@ -200,7 +223,9 @@ def metrics_without_value(
     ]
 
 
-def place(submission: Submission, viewer: object) -> dict[str, object]:
+def find_rank_or_reason_without_rank(
+    submission: Submission, viewer: object
+) -> dict[str, object]:
     """Return the rank of a run and the number of teams on the board, or the reason why
     the run has no rank.
     """
@@ -210,7 +235,7 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
     if submission.kind == Submission.Kind.CONTRASTIVE:
         return {"reason": _("A contrastive run is scored and is not on the board.")}
     rules = phase.task.rules
-    board = standings.cached_board(phase, viewer, rules[0] if rules else None)
+    board = standings.load_cached_board(phase, viewer, rules[0] if rules else None)
     if mean := board.mean_of(submission.pk):
         words = _(
             "A seed of %(system)s, whose mean over %(number)s runs is on the board."
@@ -220,16 +245,20 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
         if row.submission == submission.pk:
             teams = sum(other.rank is not None for other in board.rows)
             reason = "" if row.rank else _("Not ranked.")
-            return {"rank": board.rank_of(row), "teams": teams, "reason": reason}
+            return {
+                "rank": board.format_rank_of_row(row),
+                "teams": teams,
+                "reason": reason,
+            }
     slug = submission.team.slug if submission.team else None
     mine = next(
         (row for row in board.rows if row.team_slug == slug and not row.is_contrastive),
         None,
     )
     words = ""
-    if mine is None and phase.counting == Phase.Counting.SELECTED:
+    if mine is None and phase.counting == Phase.CountedRunsRule.SELECTED:
         words = _("Nothing is on the board for a team until it chooses a run.")
-    elif mine is not None and phase.counting == Phase.Counting.PRIORITY:
+    elif mine is not None and phase.counting == Phase.CountedRunsRule.PRIORITY:
         words = _("The first %(runs)s of a team by priority are on the board.")
         words %= {"runs": count_with_noun(phase.judged_runs, "run")}
     elif mine is not None:
@@ -238,34 +267,36 @@ def place(submission: Submission, viewer: object) -> dict[str, object]:
     return {"reason": words}
 
 
-def class_score_tables(
-    evaluation: Evaluation, hidden: differences.HiddenClasses
+def build_class_score_tables(
+    evaluation: Evaluation, hidden: differences.HiddenClassesByDimension
 ) -> list[dict[str, Any]]:
-    scales = dict.fromkeys(OF_LABELS, 1.0) | {
+    scales = dict.fromkeys(PART_BY_LABEL_METRIC_NAME, 1.0) | {
         score.metric: score.scale for score in evaluation.scores.all()
     }
     task_type, rules = evaluation.phase.task.task_type, evaluation.rules
-    options = task_type.checked_options(evaluation.options)
+    options = task_type.validate_options(evaluation.options)
     dimensions = []
     for row in evaluation.breakdowns.select_related("classes"):
         name = row.classes.dimension
         numbers = row.by_class()
         told = {
-            label: dict.fromkeys(numbers[label], SMALL_CLASS_NUMBER)
+            label: dict.fromkeys(numbers[label], WITHHELD_SMALL_CLASS_SCORE)
             if label in hidden.get(name, ())
             else numbers[label]
             for label in differences.sort_labels_naturally(list(numbers))
         }
-        valid = names_by(task_type, name, row.classes.metrics, rules, options)
+        valid = list_metric_names_for_dimension(
+            task_type, name, row.classes.metrics, rules, options
+        )
         if valid and any(told.values()):
             own = {metric: scale for metric, scale in scales.items() if metric in valid}
-            dimensions.append(_class_score_table(name, told, own))
+            dimensions.append(_build_class_score_table(name, told, own))
     return dimensions
 
 
-def _class_score_table(
+def _build_class_score_table(
     name: str,
-    classes: Mapping[str, Mapping[str, ClassNumber]],
+    classes: Mapping[str, Mapping[str, ClassScore]],
     scales: Mapping[str, float],
 ) -> dict[str, Any]:
     metrics = [
@@ -275,13 +306,13 @@ def _class_score_table(
     ]
     lines = [
         {
-            "label": formatting.class_label(label),
+            "label": formatting.display_name_of_class(label),
             "support": max((value.n for value in values.values()), default=0),
             "is_withheld": any(value.withheld for value in values.values()),
             "cells": [
                 (
                     metric,
-                    formatting.shown(
+                    formatting.format_score(
                         values[metric].value,
                         scales[metric],
                         is_infinite=values[metric].is_infinite,
@@ -298,41 +329,43 @@ def _class_score_table(
     # The chart by class only contains metrics with the scale of the first metric.
     scale = scales[metrics[0]]
     alike = [metric for metric in metrics if scales[metric] == scale][
-        :MAX_METRICS_DRAWN
+        :MAX_METRICS_IN_CLASS_CHART
     ]
-    labels = [formatting.metric_label(metric) for metric in alike]
+    labels = [formatting.display_name_of_metric(metric) for metric in alike]
     in_range = (
         _("Score, 0 to %(scale)s") % {"scale": f"{scale:g}"} if scale else _("Score")
     )
     words = {
         "metrics": join_names(labels),
-        "dimension": formatting.dimension_label(name),
+        "dimension": formatting.display_name_of_dimension(name),
     }
-    figure = Bars(
+    figure = BarChart(
         title=_("%(metrics)s by %(dimension)s") % words,
-        labels=[formatting.class_label(label) for label in classes],
+        labels=[formatting.display_name_of_class(label) for label in classes],
         series=[
-            Series(
+            ValueSeries(
                 name=label,
-                values=[Measured.of(values.get(metric)) for values in classes.values()],
+                values=[
+                    FigureValue.of(values.get(metric)) for values in classes.values()
+                ],
             )
             for metric, label in zip(alike, labels, strict=True)
         ],
-        axis=charts.score_axis(
+        axis=charts.build_score_axis(
             labels[0] if len(labels) == 1 else in_range, scale, has_zero=True
         ),
     )
     return {
         "name": name,
-        "label": formatting.dimension_label(name),
-        "heads": [formatting.metric_label(metric) for metric in metrics],
+        "label": formatting.display_name_of_dimension(name),
+        "heads": [formatting.display_name_of_metric(metric) for metric in metrics],
         "lines": lines,
         "figure": figure,
     }
 
 
-#: From MIN_SETTLED_INSTANCES instances, intervals have nominal coverage except for rare classes.
-MIN_SETTLED_INSTANCES = 30
+#: From MIN_INSTANCES_FOR_RELIABLE_INTERVAL instances, interval coverage is nominal except for rare classes.
+MIN_INSTANCES_FOR_RELIABLE_INTERVAL = 30
 DIRECTION_LABELS = {
     True: gettext_lazy("higher is better"),
     False: gettext_lazy("lower is better"),
@@ -376,57 +409,59 @@ def explain_scores(
     scores: Iterable[Score], evaluation: Evaluation, task_type: str, filename: str
 ) -> Iterator[ExplainedScore]:
     kind = the_type(task_type)
-    options = kind.checked_options(evaluation.options, builds=False)
-    printed = printed_options(with_label_files(evaluation.options, PLACEHOLDERS))
+    options = kind.validate_options(evaluation.options, builds=False)
+    printed = replace_paths_by_file_names(
+        replace_judges_by_label_files(evaluation.options, LABEL_FILE_PLACEHOLDERS)
+    )
     for score in scores:
         metric, signature = (
-            known_metric(kind, score.metric, evaluation.rules, options),
+            build_metric_if_known(kind, score.metric, evaluation.rules, options),
             score.signature,
         )
         # Old versions stored no reason for a missing interval.
-        parts = provenance_of(signature)
-        why_none = parts.get(NO_VALUE) or parts.get(NO_INTERVAL, "")
+        parts = parse_signature(signature)
+        why_none = parts.get(NO_VALUE_REASON_KEY) or parts.get(NO_INTERVAL_KEY, "")
         yield ExplainedScore(
             id=score.pk,
             metric=score.metric,
             rules=evaluation.rules,
-            label=formatting.metric_label(score.metric),
-            value=formatting.score_text(score),
+            label=formatting.display_name_of_metric(score.metric),
+            value=formatting.format_stored_score(score),
             withheld=score.get_withheld_display(),
             interval=_("needs probabilities; this run gives none")
             if _lacks_probabilities(score, metric)
-            else formatting.interval(score.low, score.high, score.scale)
-            or formatting.missing_interval_reason(why_none),
+            else formatting.format_interval(score.low, score.high, score.scale)
+            or formatting.describe_missing_interval(why_none),
             n=score.n,
             is_percentage=score.scale == 100,
             upward=str(DIRECTION_LABELS[metric.higher_is_better if metric else None]),
-            definition=metric_definition(metric) if metric else "",
+            definition=find_metric_definition(metric) if metric else "",
             citation=metric.citation if metric else "",
             signature=signature,
-            parts=split_signature(signature),
-            command=offline_command(
+            parts=split_signature_into_parts(signature),
+            command=format_score_command(
                 task_type,
                 rules=evaluation.rules,
                 options=printed,
                 signature=signature,
                 gold=["GOLD"],
                 run=filename,
-                key=gold_key_without_nonce(evaluation.gold),
-                draw=DRAW,
+                key=build_gold_key_options_for_display(evaluation.gold),
+                draw=DRAW_SEED_PLACEHOLDER,
             ),
             has_interval=score.low is not None,
-            caution=interval_caution(metric, score)
+            caution=explain_unreliable_interval(metric, score)
             if metric and score.low is not None
             else "",
         )
 
 
-def interval_caution(metric: Metric, score: Score) -> str:
+def explain_unreliable_interval(metric: Metric, score: Score) -> str:
     """Return the reasons why the interval of a score may be too narrow, as described in
     docs/uncertainty.md, or an empty text.
     """
     reasons = []
-    if score.n < MIN_SETTLED_INSTANCES:
+    if score.n < MIN_INSTANCES_FOR_RELIABLE_INTERVAL:
         reasons.append(
             _(
                 "So few instances can lack a rare kind: of two kinds, 85 to 15, such "
@@ -443,12 +478,12 @@ def interval_caution(metric: Metric, score: Score) -> str:
     return " ".join(reasons)
 
 
-def metric_definition(metric: Metric) -> str:
+def find_metric_definition(metric: Metric) -> str:
     text = inspect.getdoc(type(metric)) or ""
     return " ".join(text.replace("*", "").split())
 
 
-def split_signature(signature: str) -> tuple[tuple[str, str], ...]:
+def split_signature_into_parts(signature: str) -> tuple[tuple[str, str], ...]:
     head, *rest = signature.split("|")
     pairs = [part.partition(":") for part in rest]
     return ("metric", head), *((name, value) for name, _, value in pairs)
@@ -465,13 +500,13 @@ class ConfidenceBin(NamedTuple):
     right: float
 
 
-def reliability_context(
+def build_reliability_context(
     evaluation: Evaluation, min_bin_size: int
 ) -> dict[str, Any] | None:
     """Return the reliability chart and table of a run, or None if no probabilities or
     no matrices of the run are stored.
     """
-    metric, sums = _calibration_metric_and_sums(evaluation)
+    metric, sums = _load_calibration_metric_and_sums(evaluation)
     if metric is None or not sums.any():
         return None
     edges = [f"{edge:.2g}" for edge in np.linspace(0, 1, metric.bins + 1)]
@@ -483,7 +518,7 @@ def reliability_context(
             bins.append(
                 ConfidenceBin(label, round(count), confidence / count, right / count)
             )
-    hidden = differences.classes_to_hide(
+    hidden = differences.select_classes_to_hide(
         {one.label: one.size for one in bins}, min_bin_size
     )
     seen = [one for one in bins if one.label not in hidden]
@@ -491,8 +526,8 @@ def reliability_context(
         {
             "label": one.label,
             "count": one.size,
-            "confidence": formatting.shown(one.confidence),
-            "right": formatting.shown(one.right),
+            "confidence": formatting.format_score(one.confidence),
+            "right": formatting.format_score(one.right),
         }
         for one in seen
     ]
@@ -506,24 +541,24 @@ def reliability_context(
     )
     return {
         "lines": lines,
-        "figure": reliability_chart(seen),
+        "figure": build_reliability_chart(seen),
         "min_size": min_bin_size if hidden else 0,
-        "error": formatting.shown(error),
-        "debiased": formatting.shown(debiased),
-        "p": formatting.shown(calibration.calibration_p_value(sums)),
+        "error": formatting.format_score(error),
+        "debiased": formatting.format_score(debiased),
+        "p": formatting.format_score(calibration.compute_calibration_p_value(sums)),
     }
 
 
-def _calibration_metric_and_sums(
+def _load_calibration_metric_and_sums(
     evaluation: Evaluation,
 ) -> tuple[calibration.CalibrationError | None, base.Floats]:
     """Return the calibration metric of the run and the sums over the rows of its
     matrix, or zeros if the matrix has no rows.
     """
     task_type = evaluation.phase.task.task_type
-    options = task_type.checked_options(evaluation.options)
+    options = task_type.validate_options(evaluation.options)
     named = (
-        known_metric(task_type, score.metric, evaluation.rules, options)
+        build_metric_if_known(task_type, score.metric, evaluation.rules, options)
         for score in evaluation.scores.all()
     )
     kinds = calibration.CalibrationError, weighted.EqualSizeCalibrationError
@@ -531,9 +566,9 @@ def _calibration_metric_and_sums(
     if metric is None:
         return None, np.zeros(0)
     try:
-        rows = comparisons.read_statistics(evaluation, [metric.statistic]).matrices[
-            metric.statistic
-        ]
+        rows = comparisons.read_statistics_of_run(
+            evaluation, [metric.statistic]
+        ).matrices[metric.statistic]
     except (comparisons.UnreadableStatistics, KeyError):
         return None, np.zeros(0)
     if isinstance(metric, calibration.CalibrationError):
@@ -541,36 +576,37 @@ def _calibration_metric_and_sums(
     equal_width = calibration.CalibrationError(
         "ece", evaluation.rules, labels=metric.labels
     )
-    return equal_width, equal_width.stats_of(
+    return equal_width, equal_width.compute_bin_columns(
         rows[:, 0], rows[:, 1], rows[:, 2] > 0
     ).sum(axis=0)
 
 
-def reliability_chart(bins: Sequence[ConfidenceBin]) -> Scatter:
+def build_reliability_chart(bins: Sequence[ConfidenceBin]) -> ScatterPlot:
     """Return the reliability chart, which shows accuracy (y axis) against confidence (x
     axis). On the diagonal of the chart, accuracy equals confidence.
     """
     places = [
-        Point(
+        ScatterPoint(
             name=_("%(count)s instances")
             % {"count": localize_separators(f"{one.size:,}")},
-            x=Measured(
+            x=FigureValue(
                 value=one.confidence,
                 text=_("confidence %(value)s")
-                % {"value": formatting.shown(one.confidence)},
+                % {"value": formatting.format_score(one.confidence)},
             ),
-            y=Measured(
+            y=FigureValue(
                 value=one.right,
-                text=_("%(share)s right") % {"share": formatting.shown(one.right)},
+                text=_("%(share)s right")
+                % {"share": formatting.format_score(one.right)},
             ),
         )
         for one in bins
     ]
     ends = [
-        Point(name="", x=Measured(value=end), y=Measured(value=end))
+        ScatterPoint(name="", x=FigureValue(value=end), y=FigureValue(value=end))
         for end in (0.0, 1.0)
     ]
-    return Scatter(
+    return ScatterPlot(
         title=_("Share that is right by confidence"),
         series=[
             PointSeries(name=_("this run"), points=places, has_line=True),

@@ -10,35 +10,41 @@ from typing import Any
 
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.audit import history_of_subjects
+from citeboard.core.audit import find_history_of_subjects
 from scoring.results.board.visibility import may_see_outcome
 from tasks.models import Job, Phase, Submission
 
-Status = Submission.Status
-#: Pages show the state RECEIVED_STATE, which is never stored, if the real state is hidden.
-RECEIVED_STATE = "received"
-HIDDEN_STATES = (Status.QUEUED, Status.SCORING, Status.WAITING, Status.SCORED)
+SubmissionStatus = Submission.Status
+#: Pages show the state DISPLAYED_RECEIVED_STATE, which is never stored, if the real state is hidden.
+DISPLAYED_RECEIVED_STATE = "received"
+STATES_SHOWN_AS_RECEIVED = (
+    SubmissionStatus.QUEUED,
+    SubmissionStatus.SCORING,
+    SubmissionStatus.WAITING,
+    SubmissionStatus.SCORED,
+)
 
 
-def hides_outcome(run: Submission, viewer: object) -> bool:
+def is_outcome_hidden_from(run: Submission, viewer: object) -> bool:
     """Return True if the viewer may see the run but not the progress of its scoring. If
     a run failed, the viewer always sees the failure.
     """
     is_veiled = (
-        run.phase.own_runs_show == Phase.OwnRuns.NOTHING and run.status in HIDDEN_STATES
+        run.phase.visible_detail_of_own_runs == Phase.OwnRunDetail.NOTHING
+        and run.status in STATES_SHOWN_AS_RECEIVED
     )
     return is_veiled and not may_see_outcome(run, viewer)
 
 
-def run_as_shown_to(run: Submission, viewer: object) -> Submission:
+def copy_run_without_hidden_outcome(run: Submission, viewer: object) -> Submission:
     """Return the run, or a copy with the state “received” if the viewer may not see the
     real state.
     """
-    if not hides_outcome(run, viewer):
+    if not is_outcome_hidden_from(run, viewer):
         return run
     shown = copy.copy(run)
     shown.status, shown.status_since, shown.reason = (
-        RECEIVED_STATE,
+        DISPLAYED_RECEIVED_STATE,
         run.submitted_at,
         "",
     )
@@ -66,7 +72,7 @@ class Event:
     changes: list[dict[str, Any]] = field(default_factory=list)
 
 
-def events(run: Submission, viewer: object) -> list[Event]:
+def list_events_of_run(run: Submission, viewer: object) -> list[Event]:
     """Return the events in the history of a run, in chronological order. Viewers who
     may not see the progress of the run get no events about scoring.
     """
@@ -86,16 +92,16 @@ def events(run: Submission, viewer: object) -> list[Event]:
             at=run.submitted_at, words=_("received: %(file)s") % {"file": name}, by=by
         )
     )
-    if not hides_outcome(run, viewer):
-        events += _job_events(run)
+    if not is_outcome_hidden_from(run, viewer):
+        events += _iterate_job_events(run)
     events += (
         Event(at=one.at, words=one.words, by=one.who, changes=one.changes)
-        for one in history_of_subjects(run)
+        for one in find_history_of_subjects(run)
     )
     return sorted(events, key=lambda event: event.at)
 
 
-def _job_events(run: Submission) -> Iterator[Event]:
+def _iterate_job_events(run: Submission) -> Iterator[Event]:
     for job in run.jobs.select_related("gold"):
         what = str(Job.Kind(job.kind).label)
         if job.rules:

@@ -9,14 +9,14 @@ from importlib.util import find_spec
 
 from tasks.types import TaskType, task_types
 from tasks.types.baselines import Baseline
-from tasks.types.references import referenced
+from tasks.types.references import import_referenced_object
 
 __all__ = [
     "Baseline",
     "UnknownBaseline",
     "baseline",
     "baselines",
-    "baselines_of",
+    "find_baselines_of_task_type",
     "is_papers_package_installed",
 ]
 
@@ -47,7 +47,7 @@ def baselines() -> dict[str, Baseline]:
         for reference in task_type.baselines:
             if reference.startswith(f"{PAPERS_PACKAGE}.") and not with_papers:
                 continue
-            for baseline in referenced(reference):
+            for baseline in import_referenced_object(reference):
                 others = (
                     by_name[baseline.name].task_types
                     if baseline.name in by_name
@@ -57,7 +57,7 @@ def baselines() -> dict[str, Baseline]:
     return dict(sorted(by_name.items()))
 
 
-def baselines_of(task_type: TaskType) -> dict[str, Baseline]:
+def find_baselines_of_task_type(task_type: TaskType) -> dict[str, Baseline]:
     """Return the baselines that can produce runs for a task type, by name. A task that
     organisers declare in a file has its own set of baselines.
     """
@@ -74,7 +74,11 @@ def baseline(name: str, task_type: TaskType | None = None) -> Baseline:
     """Return the baseline with the given name. A task type that organisers declare has
     baselines of its own. Raises UnknownBaseline.
     """
-    known = baselines_of(task_type) if task_type and task_type.declared else baselines()
+    known = (
+        find_baselines_of_task_type(task_type)
+        if task_type and task_type.declared
+        else baselines()
+    )
     try:
         return known[name]
     except KeyError:

@@ -14,34 +14,41 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.local_models import NamedModel, chosen_device
+from scoring.metrics.local_models import NamedModel, choose_device
 from tasks.types.base import Option, OptionRefused, Options
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.citation_text.instances import (
-    cited_abstracts,
     read_instances,
-    without_tags,
+    remove_context_tags,
+    select_abstracts_of_cited_papers,
 )
 from tasks.types.files import InputFile
-from tasks.types.positional_citations.sentences import SPLITTERS, Splitter
-from tasks.types.problems import missing_package, needed, package_needed
+from tasks.types.positional_citations.sentences import (
+    SENTENCE_SPLITTERS_BY_NAME,
+    SentenceSplitter,
+)
+from tasks.types.problems import (
+    convert_to_unavailable,
+    make_message_if_package_missing,
+    make_missing_package_message,
+)
 
 SIMILARITY_THRESHOLD = 0.03
-BY_PACKAGE, FIRST = "package", "first"
+PACKAGE_TIE_RULE, FIRST_TIE_RULE = "package", "first"
 #: Scores are rounded to this number of decimals before they are compared.
 #: Decimals after the last of these depend on the order in which numbers are added.
 _SCORE_DECIMALS = 9
 
 
 def rank_by_lexrank(
-    documents: Sequence[Sequence[str]], size: int, *, ties: str = BY_PACKAGE
+    documents: Sequence[Sequence[str]], size: int, *, ties: str = PACKAGE_TIE_RULE
 ) -> list[list[str]]:
     """Return the best sentences of each document, best first, and no sentences for an
     empty document.
 
     LexRank weights words by their inverse document frequency. Raises Unavailable.
     """
-    with needed(package_needed("lexrank")):
+    with convert_to_unavailable(make_missing_package_message("lexrank")):
         from lexrank import STOPWORDS, LexRank
     try:
         ranker = LexRank(documents, stopwords=STOPWORDS["en"])
@@ -51,7 +58,7 @@ def rank_by_lexrank(
     for document in documents:
         if not document:
             summaries.append([])
-        elif ties == BY_PACKAGE:
+        elif ties == PACKAGE_TIE_RULE:
             summaries.append(
                 list(
                     ranker.get_summary(
@@ -104,7 +111,9 @@ def iterate_model_answers(
     instances = read_instances(files, with_targets=False)
     texts = [
         " ".join(
-            cited_abstracts(instance.inputs) if writing.cited_only else instance.inputs
+            select_abstracts_of_cited_papers(instance.inputs)
+            if writing.cited_only
+            else instance.inputs
         )
         for instance in instances
     ]
@@ -112,14 +121,14 @@ def iterate_model_answers(
     import torch
     from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
-    with needed(
+    with convert_to_unavailable(
         f"{folder} holds no sequence-to-sequence model: {{}}", OSError, ValueError
     ):
         tokenizer: Any = AutoTokenizer.from_pretrained(folder, local_files_only=True)  # type: ignore[no-untyped-call]
         model: Any = AutoModelForSeq2SeqLM.from_pretrained(
             folder, local_files_only=True
         )
-    model = model.to(chosen_device()).eval()
+    model = model.to(choose_device()).eval()
     written = [""] * len(texts)
     # Each batch has texts of similar length, whatever the order of the instances.
     order = sorted(range(len(texts)), key=lambda place: (len(texts[place]), place))
@@ -157,49 +166,49 @@ CITEBENCH_SOURCE = (
     "Funkquist et al. 2023, CiteBench: A Benchmark for Scientific Citation Text "
     "Generation, EMNLP"
 )
-CITED, ALL = "cited", "all"
+CITED_INPUTS, ALL_INPUTS = "cited", "all"
 
 INPUTS_OPTION = Option(
     name="inputs",
-    default=CITED,
+    default=CITED_INPUTS,
     summary="What is read: the cited abstracts, as published, or all items, context with its tags included.",
-    choices=(CITED, ALL),
+    choices=(CITED_INPUTS, ALL_INPUTS),
 )
 SPLITTER_OPTION = Option(
     name="splitter",
     default="punkt",
     summary="What splits texts into sentences: Punkt as NLTK has trained it, as in the released program, or "
     "rules of this site.",
-    choices=tuple(SPLITTERS),
+    choices=tuple(SENTENCE_SPLITTERS_BY_NAME),
 )
 SENTENCES_OPTION = Option(
     name="sentences", default="3", summary="How many sentences are taken."
 )
 TIES_OPTION = Option(
     name="ties",
-    default=BY_PACKAGE,
+    default=PACKAGE_TIE_RULE,
     summary="Which of equally good sentences are taken: those that the package takes, which may differ "
     "between processors, or the first.",
-    choices=(BY_PACKAGE, FIRST),
+    choices=(PACKAGE_TIE_RULE, FIRST_TIE_RULE),
 )
 
 #: The texts that belong to the input of one instance.
-Items = Sequence[str]
+InputTexts = Sequence[str]
 
 
 @dataclass(frozen=True, kw_only=True)
 class SummarySettings:
-    split: Splitter
+    split: SentenceSplitter
     sentences: int = 3
-    ties: str = BY_PACKAGE
+    ties: str = PACKAGE_TIE_RULE
 
 
 #: A function that maps the inputs of a whole data set to answers.
-System = Callable[[Sequence[Items], SummarySettings], list[str]]
+SummarySystem = Callable[[Sequence[InputTexts], SummarySettings], list[str]]
 
 
 def take_lead_sentences(
-    inputs: Sequence[Items], settings: SummarySettings
+    inputs: Sequence[InputTexts], settings: SummarySettings
 ) -> list[str]:
     return [
         " ".join(settings.split(" ".join(items))[: settings.sentences])
@@ -208,14 +217,14 @@ def take_lead_sentences(
 
 
 def summarize_by_textrank(
-    inputs: Sequence[Items], settings: SummarySettings
+    inputs: Sequence[InputTexts], settings: SummarySettings
 ) -> list[str]:
     """Summarise the inputs with TextRank, which selects a fifth of the sentences and
     keeps their order. Raises Unavailable.
 
     The summary is empty if the input has fewer than five sentences.
     """
-    with needed(package_needed("summa")):
+    with convert_to_unavailable(make_missing_package_message("summa")):
         from summa.summarizer import summarize
     return [
         str(summarize(join_inputs_without_tags(items))).replace("\n", " ")
@@ -224,7 +233,7 @@ def summarize_by_textrank(
 
 
 def summarize_by_lexrank(
-    inputs: Sequence[Items], settings: SummarySettings
+    inputs: Sequence[InputTexts], settings: SummarySettings
 ) -> list[str]:
     """Summarise with LexRank.
 
@@ -238,12 +247,12 @@ def summarize_by_lexrank(
     ]
 
 
-def join_inputs_without_tags(items: Items) -> str:
-    return " ".join(without_tags(item).strip() for item in items)
+def join_inputs_without_tags(items: InputTexts) -> str:
+    return " ".join(remove_context_tags(item).strip() for item in items)
 
 
 def iterate_summary_answers(
-    files: Sequence[InputFile], options: Options, *, system: System
+    files: Sequence[InputFile], options: Options, *, system: SummarySystem
 ) -> Iterator[Answer]:
     count = options.get("sentences", SENTENCES_OPTION.default)
     if not (count.isascii() and count.isdecimal() and 1 <= int(count) <= 1000):
@@ -251,7 +260,7 @@ def iterate_summary_answers(
             f"option sentences={count}: expected a whole number from 1 to 1000"
         )
     split, ties = (
-        SPLITTERS[options.get("splitter", SPLITTER_OPTION.default)],
+        SENTENCE_SPLITTERS_BY_NAME[options.get("splitter", SPLITTER_OPTION.default)],
         options.get("ties", TIES_OPTION.default),
     )
     settings = SummarySettings(split=split, sentences=int(count), ties=ties)
@@ -259,14 +268,18 @@ def iterate_summary_answers(
         read_instances(files, with_targets=False), key=lambda instance: instance.dataset
     ):
         instances = list(group)
-        texts_of = cited_abstracts if options["inputs"] == CITED else list
+        texts_of = (
+            select_abstracts_of_cited_papers
+            if options["inputs"] == CITED_INPUTS
+            else list
+        )
         inputs = [texts_of(instance.inputs) for instance in instances]
         for instance, text in zip(instances, system(inputs, settings), strict=True):
             yield {"id": instance.id, "prediction": text}
 
 
 def _make_baseline(
-    name: str, summary: str, system: System, *options: Option, package: str = ""
+    name: str, summary: str, system: SummarySystem, *options: Option, package: str = ""
 ) -> Baseline:
     answering = partial(iterate_summary_answers, system=system)
     return Baseline.of(
@@ -275,7 +288,7 @@ def _make_baseline(
         summary=summary,
         source=CITEBENCH_SOURCE,
         options=options,
-        lacks=partial(missing_package, package) if package else str,
+        lacks=partial(make_message_if_package_missing, package) if package else str,
     )
 
 

@@ -2,7 +2,7 @@
 paper that a citance refers to by the words in common.
 
 Section 5 of the paper (Jaidka et al., 2014) describes the systems MQ, clair_umich and
-TALN.UPF. Comments in this module explain decisions about details that the paper does
+TALN_BASELINES.UPF. Comments in this module explain decisions about details that the paper does
 not specify.
 """
 
@@ -14,15 +14,24 @@ from typing import Any
 import numpy as np
 
 from scoring.metrics.base import Floats
-from scoring.tools.baselines.tfidf import TfIdfVectors, cosines, rank_positions
+from scoring.tools.baselines.tfidf import TfIdfVectors, compute_cosines, rank_positions
 from tasks.types import Split
 from tasks.types.base import Options
 from tasks.types.baselines import Answer, Baseline
-from tasks.types.clsumm.citances import MAJORITY
-from tasks.types.clsumm.options import ANNOTATION
-from tasks.types.clsumm.pairs import section_kind
-from tasks.types.clsumm.summaries import MAX_WORDS, SummaryTopic, first_words
-from tasks.types.clsumm.topics import InputCitance, InputTopic, Topic, read_input_topics
+from tasks.types.clsumm.citances import MAJORITY_FACET
+from tasks.types.clsumm.options import ANNOTATION_OPTION
+from tasks.types.clsumm.pairs import classify_section
+from tasks.types.clsumm.summaries import (
+    MAX_SUMMARY_WORDS,
+    SummaryTopic,
+    cut_lines_at_word_limit,
+)
+from tasks.types.clsumm.topics import (
+    ClsummTopic,
+    InputCitance,
+    InputTopic,
+    read_input_topics,
+)
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
 
@@ -39,10 +48,10 @@ MMR_LAMBDA = 0.97
 SECTION_WEIGHTS = {"Abstract": 2.0, "Introduction": 2.0, "Conclusion": 2.0}
 COSINE_THRESHOLDS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 
-AnyTopic = Topic | SummaryTopic
-Choice = Callable[[InputTopic], list[list[int]]]
+TopicOfAnyTask = ClsummTopic | SummaryTopic
+SelectSentences = Callable[[InputTopic], list[list[int]]]
 #: Returns the texts of a topic from which document frequencies are computed.
-Counted = Callable[[InputTopic], list[str]]
+ListFrequencyTexts = Callable[[InputTopic], list[str]]
 
 
 @dataclass(frozen=True)
@@ -51,8 +60,8 @@ class CitanceSimilarity:
     citances: Floats
 
     @property
-    def cosines(self) -> Floats:
-        return cosines(self.citances, self.sentences)
+    def cosine_matrix(self) -> Floats:
+        return compute_cosines(self.citances, self.sentences)
 
 
 def list_paper_sentences(topic: InputTopic) -> list[str]:
@@ -71,7 +80,7 @@ def list_paper_and_citing_papers(topic: InputTopic) -> list[str]:
 
 
 def compute_similarity(
-    topic: InputTopic, counted: Counted, *, context: int = 0
+    topic: InputTopic, counted: ListFrequencyTexts, *, context: int = 0
 ) -> CitanceSimilarity:
     """Return the cosines between TF-IDF vectors of citances and of sentences, with
     document frequencies from the texts that ``counted`` returns.
@@ -80,7 +89,7 @@ def compute_similarity(
     neighbouring sentences, half of them before and half after the sentence.
     """
     weights = TfIdfVectors(counted(topic), is_plain=True)
-    sentences = weights.vectors(list_paper_sentences(topic))
+    sentences = weights.transform_dense(list_paper_sentences(topic))
     if reach := context // 2:
         sums = np.vstack([np.zeros(sentences.shape[1]), np.cumsum(sentences, axis=0)])
         places = np.arange(len(sentences))
@@ -90,31 +99,31 @@ def compute_similarity(
         )
         sentences = np.asarray(sums[ends] - sums[starts])
     return CitanceSimilarity(
-        sentences, weights.vectors([citance.text for citance in topic.citances])
+        sentences, weights.transform_dense([citance.text for citance in topic.citances])
     )
 
 
 def make_similarity_ranker(
-    counted: Counted,
+    counted: ListFrequencyTexts,
     *,
     context: int = 0,
     count: int | None = MQ_SENTENCES,
     shortest: int = 0,
-) -> Choice:
+) -> SelectSentences:
     """Return a system that selects the ``count`` most similar sentences for each
     citance. If ``count`` is None, the system selects all sentences.
 
     The system skips sentences with fewer than ``shortest`` characters.
     """
 
-    def choose(topic: InputTopic) -> list[list[int]]:
-        rows = compute_similarity(topic, counted, context=context).cosines
+    def select_sentences(topic: InputTopic) -> list[list[int]]:
+        rows = compute_similarity(topic, counted, context=context).cosine_matrix
         return [
             _skip_short_sentences(topic, rank_positions(row), shortest)[:count]
             for row in rows
         ]
 
-    return choose
+    return select_sentences
 
 
 def _skip_short_sentences(
@@ -123,11 +132,11 @@ def _skip_short_sentences(
     return [place for place in places if len(topic.sentences[place].text) >= shortest]
 
 
-mq_tfidf, mq_topics = (
+select_by_mq_tfidf, select_by_mq_topics = (
     make_similarity_ranker(list_paper_sentences),
     make_similarity_ranker(list_paper_and_citing_papers),
 )
-mq_context = make_similarity_ranker(
+select_by_mq_context = make_similarity_ranker(
     list_paper_and_citing_papers, context=CONTEXT_SENTENCES
 )
 
@@ -146,8 +155,8 @@ def select_by_marginal_relevance(
     left = np.array(
         _skip_short_sentences(topic, range(len(topic.sentences))), dtype=np.intp
     )
-    alike = cosines(near.sentences[left], near.sentences[left])
-    scores = near.cosines[:, left]
+    alike = compute_cosines(near.sentences[left], near.sentences[left])
+    scores = near.cosine_matrix[:, left]
     rows = np.arange(len(scores))
     # Each iteration selects the next sentence for every citance.
     worst, picked = np.zeros_like(scores), np.zeros(scores.shape, dtype=bool)
@@ -166,14 +175,14 @@ def select_by_marginal_relevance(
 
 
 def make_threshold_selector(
-    threshold: float, counted: Counted = list_paper_and_citances
-) -> Choice:
+    threshold: float, counted: ListFrequencyTexts = list_paper_and_citances
+) -> SelectSentences:
     """Return the unsupervised system of clair_umich, which selects all sentences whose
     cosine with the citance exceeds the threshold.
     """
     return lambda topic: [
         np.flatnonzero(row > threshold).tolist()
-        for row in compute_similarity(topic, counted).cosines
+        for row in compute_similarity(topic, counted).cosine_matrix
     ]
 
 
@@ -193,12 +202,12 @@ def rank_by_citation_context(topic: InputTopic) -> list[list[int]]:
     weights = TfIdfVectors(
         [*sentences, *(text for texts in contexts for text in texts)], is_plain=True
     )
-    vectors = weights.vectors(sentences)
+    vectors = weights.transform_dense(sentences)
     factors = np.array(
-        [SECTION_WEIGHTS.get(section_kind(s.section), 1.0) for s in topic.sentences]
+        [SECTION_WEIGHTS.get(classify_section(s.section), 1.0) for s in topic.sentences]
     )
     scores = [
-        cosines(weights.vectors(texts), vectors).sum(axis=0) * factors
+        compute_cosines(weights.transform_dense(texts), vectors).sum(axis=0) * factors
         for texts in contexts
     ]
     return [
@@ -215,7 +224,7 @@ def find_citance_sentences(
 
     If the text of the citing paper is missing, return the text of the citance.
     """
-    paper = topic.citing_paper(citance)
+    paper = topic.get_sentences_of_citing_paper(citance)
     places = [
         index for index, sentence in enumerate(paper) if sentence.sid in citance.offsets
     ]
@@ -228,7 +237,7 @@ def find_citance_sentences(
 
 
 def iterate_span_answers(
-    topics: Sequence[InputTopic], choose: Choice
+    topics: Sequence[InputTopic], choose: SelectSentences
 ) -> Iterator[Answer]:
     for topic in topics:
         for citance, places in zip(topic.citances, choose(topic), strict=True):
@@ -239,7 +248,7 @@ def make_span_answer(
     topic: InputTopic,
     citance: InputCitance,
     places: Sequence[int],
-    facet: str = MAJORITY,
+    facet: str = MAJORITY_FACET,
 ) -> Answer:
     citing, marker, number = (
         citance.name.citing,
@@ -254,17 +263,21 @@ def make_span_answer(
     }
 
 
-def list_annotators(topic: AnyTopic) -> list[str]:
-    files = topic.of_kind("human") if isinstance(topic, SummaryTopic) else topic.files
+def list_annotators(topic: TopicOfAnyTask) -> list[str]:
+    files = (
+        topic.list_reference_texts_of_kind("human")
+        if isinstance(topic, SummaryTopic)
+        else topic.files
+    )
     return [file.annotator for file in files]
 
 
-def select_multiply_annotated_topics(split: Split) -> list[AnyTopic]:
+def select_multiply_annotated_topics(split: Split) -> list[TopicOfAnyTask]:
     return [topic for topic in split.content if len(set(list_annotators(topic))) > 1]
 
 
 def make_span_baseline(
-    name: str, summary: str, choose: Choice, **facts: Any
+    name: str, summary: str, choose: SelectSentences, **facts: Any
 ) -> Baseline:
     return _make_topic_baseline(
         name, summary, lambda topics: iterate_span_answers(topics, choose), **facts
@@ -272,7 +285,9 @@ def make_span_baseline(
 
 
 #: Declares a baseline that answers each topic with the gold of all other topics.
-learning = partial(Baseline.of, source=PILOT_TASK_SOURCE, learns_from_gold=True)
+make_learning_baseline = partial(
+    Baseline.of, source=PILOT_TASK_SOURCE, learns_from_gold=True
+)
 
 
 def _make_topic_baseline(
@@ -284,17 +299,17 @@ def _make_topic_baseline(
     with_papers_alone: bool = False,
     **facts: Any,
 ) -> Baseline:
-    def answering(files: Sequence[InputFile], options: Options) -> Iterator[Answer]:
+    def answer_files(files: Sequence[InputFile], options: Options) -> Iterator[Answer]:
         return answer(
             read_input_topics(files, options, with_papers_alone=with_papers_alone)
         )
 
     return Baseline.of(
-        answering,
+        answer_files,
         name=name,
         summary=summary,
         source=source,
-        options=(ANNOTATION,),
+        options=(ANNOTATION_OPTION,),
         **facts,
     )
 
@@ -311,15 +326,17 @@ BASELINES = (
     make_span_baseline(
         "clsumm-mq-tfidf",
         "MQ “TF.IDF”: the three sentences most like the citance; IDF from the paper alone.",
-        mq_tfidf,
+        select_by_mq_tfidf,
     ),
     make_span_baseline(
-        "clsumm-mq-topics", "MQ “topics”: IDF also from the citing papers.", mq_topics
+        "clsumm-mq-topics",
+        "MQ “topics”: IDF also from the citing papers.",
+        select_by_mq_topics,
     ),
     make_span_baseline(
         "clsumm-mq-context",
         "MQ “context”: each sentence with 20 around it.",
-        mq_context,
+        select_by_mq_context,
     ),
     make_span_baseline(
         "clsumm-mq-mmr",
@@ -343,7 +360,7 @@ BASELINES = (
     ),
 )
 
-Summarizer = Callable[[InputTopic], list[str]]
+SummariseTopic = Callable[[InputTopic], list[str]]
 
 
 def take_first_words(topic: InputTopic) -> list[str]:
@@ -351,18 +368,21 @@ def take_first_words(topic: InputTopic) -> list[str]:
     may end within a sentence.
     """
     return list(
-        filter(None, first_words(sentence.text for sentence in topic.sentences[1:]))
+        filter(
+            None,
+            cut_lines_at_word_limit(sentence.text for sentence in topic.sentences[1:]),
+        )
     )
 
 
 def summarize_by_tfidf(topic: InputTopic) -> list[str]:
     vectors = compute_similarity(topic, list_paper_sentences).sentences
     return select_sentences_within_limit(
-        topic, cosines(vectors.sum(axis=0, keepdims=True), vectors)[0]
+        topic, compute_cosines(vectors.sum(axis=0, keepdims=True), vectors)[0]
     )
 
 
-def make_rank_summarizer(rank: Choice) -> Summarizer:
+def make_rank_summarizer(rank: SelectSentences) -> SummariseTopic:
     """Return a system for task 2 that selects the sentences that a system for task 1A
     ranks highest.
 
@@ -381,17 +401,17 @@ def make_rank_summarizer(rank: Choice) -> Summarizer:
     return summarize
 
 
-mq_ranks = make_rank_summarizer(
+summarise_by_mq_ranks = make_rank_summarizer(
     make_similarity_ranker(list_paper_sentences, count=None)
 )
-mq_mmr_ranks = make_rank_summarizer(
+summarise_by_mq_mmr_ranks = make_rank_summarizer(
     lambda topic: select_by_marginal_relevance(topic, len(topic.sentences))
 )
 
 
 def select_sentences_within_limit(topic: InputTopic, scores: Floats) -> list[str]:
     chosen: list[int] = []
-    left = MAX_WORDS
+    left = MAX_SUMMARY_WORDS
     for place in rank_positions(scores):
         text = topic.sentences[place].text
         words = len(text.split())
@@ -402,13 +422,13 @@ def select_sentences_within_limit(topic: InputTopic, scores: Floats) -> list[str
 
 
 def make_summary_baseline(
-    name: str, summary: str, summarize: Summarizer, source: str = PILOT_TASK_SOURCE
+    name: str, summary: str, summarize: SummariseTopic, source: str = PILOT_TASK_SOURCE
 ) -> Baseline:
-    def answer(topics: Sequence[InputTopic]) -> Iterator[Answer]:
+    def answer_topics(topics: Sequence[InputTopic]) -> Iterator[Answer]:
         return ({"topic": topic.name, "summary": summarize(topic)} for topic in topics)
 
     return _make_topic_baseline(
-        name, summary, answer, source=source, with_papers_alone=True
+        name, summary, answer_topics, source=source, with_papers_alone=True
     )
 
 
@@ -427,11 +447,11 @@ SUMMARIES = (
     make_summary_baseline(
         "clsumm-mq-summary-ranks",
         "MQ “Task 1A TF.IDF”: sentences ranked high for many citances.",
-        mq_ranks,
+        summarise_by_mq_ranks,
     ),
     make_summary_baseline(
         "clsumm-mq-summary-mmr",
         "MQ “Task 1A MMR”: the same with the ranks of MMR.",
-        mq_mmr_ranks,
+        summarise_by_mq_mmr_ranks,
     ),
 )

@@ -17,16 +17,16 @@ import numpy as np
 
 from scoring.metrics.base import Floats
 from scoring.tools.baselines.clsumm import (
-    learning,
+    make_learning_baseline,
     make_span_answer,
     rank_by_citation_context,
 )
-from scoring.tools.baselines.tfidf import words
+from scoring.tools.baselines.tfidf import split_into_ascii_words
 from tasks.types.base import Options
 from tasks.types.baselines import Answer, Baseline
-from tasks.types.clsumm.citances import MAJORITY, merged_facets
-from tasks.types.clsumm.options import ANNOTATION
-from tasks.types.clsumm.topics import Topic, read_input_topics, read_topics
+from tasks.types.clsumm.citances import MAJORITY_FACET, normalise_distinct_facets
+from tasks.types.clsumm.options import ANNOTATION_OPTION
+from tasks.types.clsumm.topics import ClsummTopic, read_input_topics, read_topics
 from tasks.types.files import InputFile
 
 NGRAM_LENGTH_RANGE = (1, 3)
@@ -66,7 +66,7 @@ class FacetPair:
     facet: str
 
 
-def list_facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
+def list_facet_pairs(topics: Sequence[ClsummTopic]) -> list[FacetPair]:
     """Return all pairs of a citance and a cited text in the gold. The facet of a pair
     is the most frequent facet of all citations of the cited text.
 
@@ -80,13 +80,16 @@ def list_facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
         for citance in file.citances
     ]
     counts = Counter(
-        facet for _, citance in citances for facet in merged_facets(citance.facets)
+        facet
+        for _, citance in citances
+        for facet in normalise_distinct_facets(citance.facets)
     )
     lemma = make_lemmatizer(topics)
     pairs = []
     for topic, citance in citances:
         facets = sorted(
-            merged_facets(citance.facets), key=lambda facet: (-counts[facet], facet)
+            normalise_distinct_facets(citance.facets),
+            key=lambda facet: (-counts[facet], facet),
         )
         for sid in citance.sentences:
             if facets and sid in topic.order:
@@ -98,11 +101,11 @@ def list_facet_pairs(topics: Sequence[Topic]) -> list[FacetPair]:
 
 
 def lemmatize_text(text: str, lemma: Callable[[str], str]) -> CitedText:
-    found = tuple(words(text))
+    found = tuple(split_into_ascii_words(text))
     return CitedText(found, tuple(map(lemma, found)))
 
 
-def make_lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
+def make_lemmatizer(topics: Sequence[ClsummTopic]) -> Callable[[str], str]:
     """Return a function that removes the ending of a word if the remaining word also
     occurs in the papers.
 
@@ -112,10 +115,10 @@ def make_lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
         word
         for topic in topics
         for sentence in topic.sentences
-        for word in words(sentence.text)
+        for word in split_into_ascii_words(sentence.text)
     }
 
-    def lemma(word: str) -> str:
+    def find_lemma(word: str) -> str:
         for ending, instead in LEMMA_ENDINGS:
             if word.endswith(ending):
                 base = word.removesuffix(ending) + instead
@@ -123,11 +126,15 @@ def make_lemmatizer(topics: Sequence[Topic]) -> Callable[[str], str]:
                     return base
         return word
 
-    return lemma
+    return find_lemma
 
 
-CLASSIFIERS = ("NB", "SVM", "LR")
-LEMMAS, WORDS_AND_LEMMAS, SINGLE_LEMMAS = "lemmas", "words and lemmas", "single lemmas"
+CLASSIFIER_NAMES = ("NB", "SVM", "LR")
+LEMMA_NGRAMS, WORD_AND_LEMMA_NGRAMS, LEMMA_UNIGRAMS = (
+    "lemmas",
+    "words and lemmas",
+    "single lemmas",
+)
 
 
 def predict_facets(
@@ -177,10 +184,10 @@ def list_ngrams(text: CitedText, of: str) -> list[tuple[str, ...]]:
     words. In the result, a prefix distinguishes n-grams of lemmas from n-grams of
     words.
     """
-    longest = 1 if of == SINGLE_LEMMAS else NGRAM_LENGTH_RANGE[1]
+    longest = 1 if of == LEMMA_UNIGRAMS else NGRAM_LENGTH_RANGE[1]
     sides = {
-        LEMMAS: text.lemmas,
-        **({"words": text.words} if of == WORDS_AND_LEMMAS else {}),
+        LEMMA_NGRAMS: text.lemmas,
+        **({"words": text.words} if of == WORD_AND_LEMMA_NGRAMS else {}),
     }
     return [
         (side, *units[start : start + length])
@@ -210,7 +217,7 @@ def iterate_facet_answers(
     files: Sequence[InputFile], options: Options, *, classifier: str, is_literal: bool
 ) -> Iterator[Answer]:
     gold = read_topics(files, options)
-    of = WORDS_AND_LEMMAS if is_literal else SINGLE_LEMMAS
+    of = WORD_AND_LEMMA_NGRAMS if is_literal else LEMMA_UNIGRAMS
     for topic in read_input_topics(files, options):
         others = [other for other in gold if other.name != topic.name]
         chosen = rank_by_citation_context(topic)
@@ -221,7 +228,7 @@ def iterate_facet_answers(
             for places in chosen
             for place in places
         ]
-        names = sorted(set(facets)) or [MAJORITY]
+        names = sorted(set(facets)) or [MAJORITY_FACET]
         if len(names) == 1 or not wanted:
             answered = iter(names[:1] * len(wanted))
         else:
@@ -236,24 +243,24 @@ def iterate_facet_answers(
                 topic,
                 citance,
                 places,
-                votes.most_common(1)[0][0] if votes else MAJORITY,
+                votes.most_common(1)[0][0] if votes else MAJORITY_FACET,
             )
 
 
 def make_facet_baseline(classifier: str, *, is_literal: bool) -> Baseline:
     corrected = "single lemmas, rare facets as weighty as others"
     reading = "words and lemmas, to the letter" if is_literal else corrected
-    return learning(
+    return make_learning_baseline(
         partial(iterate_facet_answers, classifier=classifier, is_literal=is_literal),
         name=f"clsumm-facets-{classifier.lower()}{'-literal' if is_literal else ''}",
         summary=(
             f"TALN.UPF's facets by {CLASSIFIER_TITLES[classifier]} of {reading}; "
             "learned from the other topics."
         ),
-        options=(ANNOTATION,),
+        options=(ANNOTATION_OPTION,),
     )
 
 
 BASELINES = tuple(
-    make_facet_baseline(classifier, is_literal=False) for classifier in CLASSIFIERS
+    make_facet_baseline(classifier, is_literal=False) for classifier in CLASSIFIER_NAMES
 )

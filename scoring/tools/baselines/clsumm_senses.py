@@ -29,13 +29,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scoring.metrics.base import Floats, ratio
+from scoring.metrics.base import Floats, divide_or_zero
 
 WORDNET_MEASURES = ("path", "wup", "lch", "resnik", "jcn", "lin")
 PARTS_OF_SPEECH = ("n", "v")
 #: The least denominator of the measure `jcn`, so that its values are finite.
 MIN_JCN_DENOMINATOR = 0.01
-Texts = Sequence[Sequence[str]]
+TokenizedTexts = Sequence[Sequence[str]]
 
 
 class AncestorPath(NamedTuple):
@@ -50,7 +50,7 @@ class AncestorPath(NamedTuple):
 
 
 def compute_sentence_similarities(
-    citances: Texts, sentences: Texts, wordnet: Any
+    citances: TokenizedTexts, sentences: TokenizedTexts, wordnet: Any
 ) -> Floats:
     """Return the six similarities of each pair of a citance and a sentence, as an array
     of shape (citances, sentences, 6). Each text is a list of words.
@@ -65,7 +65,7 @@ def compute_sentence_similarities(
         list(dict.fromkeys(chain.from_iterable(texts)))
         for texts in (citances, sentences)
     ]
-    table = senses.likeness(*vocabulary)
+    table = senses.compute_word_similarities(*vocabulary)
     first, second = (
         [
             _PlacedText.of(
@@ -84,14 +84,14 @@ def compute_sentence_similarities(
             shorter, longer, likest = one, other, by_sentence[column]
             if len(one.places) > len(other.places):
                 shorter, longer, likest = other, one, to_citance
-            unshared = likest[:, shorter.unshared(longer)].sum(axis=1)
+            unshared = likest[:, shorter.list_unshared_positions(longer)].sum(axis=1)
             values[row, column] = len(one.senses & other.senses) + unshared
     lengths = [
         np.array([len(text) for text in texts], float)
         for texts in (citances, sentences)
     ]
     by_length = 2 * np.outer(*lengths), np.add.outer(*lengths)
-    return values * ratio(*by_length)[:, :, np.newaxis]
+    return values * divide_or_zero(*by_length)[:, :, np.newaxis]
 
 
 def _find_best_similarities(table: Floats, places: Sequence[int]) -> Floats:
@@ -112,13 +112,13 @@ class _PlacedText(NamedTuple):
             [places[word] for word in text], of_words, frozenset().union(*of_words)
         )
 
-    def unshared(self, other: "_PlacedText") -> list[int]:
+    def list_unshared_positions(self, other: "_PlacedText") -> list[int]:
         pairs = zip(self.places, self.of_words, strict=True)
         return [place for place, senses in pairs if senses.isdisjoint(other.senses)]
 
 
 class WordSenses:
-    def __init__(self, texts: Texts, wordnet: Any) -> None:
+    def __init__(self, texts: TokenizedTexts, wordnet: Any) -> None:
         self._wordnet = wordnet
         self._of: dict[str, frozenset[Any]] = {}
         self._ancestors: dict[Any, dict[Any, int]] = {}
@@ -128,7 +128,7 @@ class WordSenses:
             senses = self.of(word)
             for sense in senses:
                 self._all[sense.pos()] += count / len(senses)
-                for ancestor in self.ancestors(sense):
+                for ancestor in self.find_ancestors(sense):
                     self._counts[ancestor] += count / len(senses)
 
     def of(self, word: str) -> frozenset[Any]:
@@ -137,7 +137,7 @@ class WordSenses:
             self._of[word] = frozenset(sense for senses in groups for sense in senses)
         return self._of[word]
 
-    def ancestors(self, sense: Any) -> Mapping[Any, int]:
+    def find_ancestors(self, sense: Any) -> Mapping[Any, int]:
         """Return the sense and its ancestors, with the smallest number of steps from
         the sense to each ancestor.
         """
@@ -147,10 +147,12 @@ class WordSenses:
                 steps_to[ancestor] = min(steps, steps_to.get(ancestor, steps))
         return self._ancestors[sense]
 
-    def information(self, sense: Any) -> float:
+    def compute_information_content(self, sense: Any) -> float:
         return float(-np.log(self._counts[sense] / self._all[sense.pos()]))
 
-    def likeness(self, first: Sequence[str], second: Sequence[str]) -> Floats:
+    def compute_word_similarities(
+        self, first: Sequence[str], second: Sequence[str]
+    ) -> Floats:
         """Return six similarities of each pair of words, as an array of shape (6,
         first, second).
         """
@@ -167,8 +169,8 @@ class WordSenses:
     def _find_ancestor_paths(self, word: str) -> Mapping[Any, AncestorPath]:
         ways: dict[Any, AncestorPath] = {}
         for sense in self.of(word):
-            information = self.information(sense)
-            for ancestor, steps in self.ancestors(sense).items():
+            information = self.compute_information_content(sense)
+            for ancestor, steps in self.find_ancestors(sense).items():
                 before = ways.get(ancestor, AncestorPath(steps, information))
                 ways[ancestor] = AncestorPath(
                     min(before.steps, steps), min(before.information, information)
@@ -198,14 +200,17 @@ class WordSenses:
     ) -> Floats:
         way = first.steps + steps
         depth = ancestor.max_depth() + 1
-        shared, both = self.information(ancestor), first.information + information
+        shared, both = (
+            self.compute_information_content(ancestor),
+            first.information + information,
+        )
         everything = self._all[ancestor.pos()]
         return np.stack(
             [
                 1 / (1 + way),
                 2 * depth / (2 * depth + way),
                 -np.log(
-                    (1 + way) / (2 * greatest_depth(self._wordnet, ancestor.pos()))
+                    (1 + way) / (2 * find_greatest_depth(self._wordnet, ancestor.pos()))
                 ),
                 np.full_like(way, shared),
                 1
@@ -213,13 +218,13 @@ class WordSenses:
                     both - 2 * shared,
                     -np.log((everything - MIN_JCN_DENOMINATOR) / everything),
                 ),
-                ratio(np.full_like(both, 2 * shared), both),
+                divide_or_zero(np.full_like(both, 2 * shared), both),
             ]
         )
 
 
 @lru_cache(maxsize=4)
-def greatest_depth(wordnet: Any, part_of_speech: str) -> int:
+def find_greatest_depth(wordnet: Any, part_of_speech: str) -> int:
     """Return the greatest depth of all senses of a part of speech, or 1 if no sense is
     deeper.
     """

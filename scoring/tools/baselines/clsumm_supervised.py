@@ -18,42 +18,45 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scoring.metrics.base import Floats, ratio
-from scoring.metrics.meteor import reader as database_reader
+from scoring.metrics.base import Floats, divide_or_zero
+from scoring.metrics.meteor import open_wordnet_reader as database_reader
 from scoring.tools.baselines.clsumm import (
     compute_similarity,
-    learning,
     list_paper_and_citances,
+    make_learning_baseline,
     make_span_answer,
 )
 from scoring.tools.baselines.clsumm_senses import compute_sentence_similarities
-from scoring.tools.baselines.tfidf import rank_positions, words
+from scoring.tools.baselines.tfidf import rank_positions, split_into_ascii_words
 from tasks.types.base import Option, Options
 from tasks.types.baselines import Answer
 from tasks.types.clsumm.citances import CitanceName
-from tasks.types.clsumm.options import ANNOTATION
+from tasks.types.clsumm.options import ANNOTATION_OPTION
 from tasks.types.clsumm.topics import InputTopic, read_input_topics, read_topics
 from tasks.types.files import InputFile
-from tasks.types.positional_citations.claims import ROOT, Parse
-from tasks.types.positional_citations.parsing import pipeline_name, pipeline_parses
-from tasks.types.problems import Unavailable
+from tasks.types.positional_citations.claims import ROOT_RELATION, Parse
+from tasks.types.positional_citations.parsing import (
+    make_pipeline_name,
+    parse_texts_with_pipeline,
+)
+from tasks.types.problems import SoftwareUnavailable
 
 BASELINE_NAME = "clsumm-umich-supervised"
 SENTENCES_PER_CITANCE = 2
-WORDNET = Option(
+WORDNET_OPTION = Option(
     name="wordnet",
     default="auto",
     summary="A folder with the database of WordNet, such as /usr/share/wordnet; `auto` takes NLTK's where it "
     "is installed, `yes` needs it, `no` does without.",
 )
 WITHOUT_PARSER = "none"
-PARSER = Option(
+PARSER_OPTION = Option(
     name="parser",
     default=WITHOUT_PARSER,
     summary="The spaCy pipeline, by name or folder, whose dependencies are a feature; `none` does without.",
 )
-OPTIONS = (ANNOTATION, WORDNET, PARSER)
-Cited = dict[str, dict[CitanceName, set[str]]]
+SUPERVISED_OPTIONS = (ANNOTATION_OPTION, WORDNET_OPTION, PARSER_OPTION)
+CitedSentencesByTopic = dict[str, dict[CitanceName, set[str]]]
 
 
 def load_installed_wordnet() -> Any | None:
@@ -71,16 +74,16 @@ def load_chosen_wordnet(option: str) -> Any | None:
         return database_reader(Path(option))
     wordnet = None if option == "no" else load_installed_wordnet()
     if option == "yes" and wordnet is None:
-        raise Unavailable(
+        raise SoftwareUnavailable(
             "NLTK's data of WordNet are not installed: `python -m nltk.downloader wordnet` fetches them, "
             "and wordnet=no does without"
         )
     return wordnet
 
 
-def features(topic: InputTopic, options: Options) -> Floats:
+def compute_features(topic: InputTopic, options: Options) -> Floats:
     """Return the (citances, sentences, features) array of a topic. Raises Unavailable."""
-    near = compute_similarity(topic, list_paper_and_citances).cosines
+    near = compute_similarity(topic, list_paper_and_citances).cosine_matrix
     return np.concatenate(
         [
             _compute_word_features(topic, near),
@@ -96,13 +99,15 @@ def iterate_optional_features(topic: InputTopic, options: Options) -> Iterator[F
     """
     citances = [citance.text for citance in topic.citances]
     sentences = [sentence.text for sentence in topic.sentences]
-    if wordnet := load_chosen_wordnet(options[WORDNET.name]):
+    if wordnet := load_chosen_wordnet(options[WORDNET_OPTION.name]):
         yield compute_sentence_similarities(
-            list(map(words, citances)), list(map(words, sentences)), wordnet
+            list(map(split_into_ascii_words, citances)),
+            list(map(split_into_ascii_words, sentences)),
+            wordnet,
         )
-    if (parser := options[PARSER.name]) != WITHOUT_PARSER:
+    if (parser := options[PARSER_OPTION.name]) != WITHOUT_PARSER:
         first, second = (
-            pipeline_parses(texts, parser) for texts in (citances, sentences)
+            parse_texts_with_pipeline(texts, parser) for texts in (citances, sentences)
         )
         yield compute_dependency_overlap(first, second, wordnet)
 
@@ -111,10 +116,12 @@ def describe_used_features(
     options: Options, always: str = "TF-IDF, common subsequences, common words, place"
 ) -> str:
     used = [always]
-    if wordnet := load_chosen_wordnet(options[WORDNET.name]):
+    if wordnet := load_chosen_wordnet(options[WORDNET_OPTION.name]):
         used.append(f"six measures over WordNet {wordnet.get_version()}")
-    if options[PARSER.name] != WITHOUT_PARSER:
-        used.append(f"dependencies by {pipeline_name(options[PARSER.name])}")
+    if options[PARSER_OPTION.name] != WITHOUT_PARSER:
+        used.append(
+            f"dependencies by {make_pipeline_name(options[PARSER_OPTION.name])}"
+        )
     return f"Its features: {', '.join(used)}."
 
 
@@ -133,8 +140,8 @@ def compute_common_subsequence_lengths(
 
 
 def _compute_word_features(topic: InputTopic, cosines: Floats) -> Floats:
-    citances = [words(citance.text) for citance in topic.citances]
-    sentences = [words(sentence.text) for sentence in topic.sentences]
+    citances = [split_into_ascii_words(citance.text) for citance in topic.citances]
+    sentences = [split_into_ascii_words(sentence.text) for sentence in topic.sentences]
     common = compute_common_subsequence_lengths(citances, sentences)
     shared = np.array(
         [[len(set(c) & set(s)) for s in sentences] for c in citances], dtype=np.float64
@@ -151,10 +158,10 @@ def _compute_word_features(topic: InputTopic, cosines: Floats) -> Floats:
     return np.stack(
         [
             cosines,
-            ratio(common, lengths[0]),
-            ratio(common, lengths[1]),
-            ratio(shared, lengths[0]),
-            ratio(shared, lengths[1]),
+            divide_or_zero(common, lengths[0]),
+            divide_or_zero(common, lengths[1]),
+            divide_or_zero(shared, lengths[0]),
+            divide_or_zero(shared, lengths[1]),
             1 / (1.0 + ranks),
             place,
             is_title.astype(np.float64),
@@ -164,8 +171,10 @@ def _compute_word_features(topic: InputTopic, cosines: Floats) -> Floats:
     )
 
 
-def read_cited_sentences(files: Sequence[InputFile], annotation: str) -> Cited:
-    cited: Cited = {}
+def read_cited_sentences(
+    files: Sequence[InputFile], annotation: str
+) -> CitedSentencesByTopic:
+    cited: CitedSentencesByTopic = {}
     for topic in read_topics(files, {"annotation": annotation}):
         cites = cited.setdefault(topic.name, {})
         for citance in (citance for file in topic.files for citance in file.citances):
@@ -185,8 +194,8 @@ def iterate_learned_answers(
     For each topic, the classifier is trained on the gold of all other topics. If no
     other topic has gold, sentences are ranked by the first feature.
     """
-    annotation = options[ANNOTATION.name]
-    topics = read_input_topics(files, {ANNOTATION.name: annotation})
+    annotation = options[ANNOTATION_OPTION.name]
+    topics = read_input_topics(files, {ANNOTATION_OPTION.name: annotation})
     cited = read_cited_sentences(files, annotation)
     inputs = [features(topic, options) for topic in topics]
     targets = []
@@ -242,10 +251,10 @@ def _train_and_score(
 
 
 BASELINE_SUMMARY = "clair_umich: a classifier of citance-sentence similarities, trained on the other topics."
-declared_supervised = partial(learning, options=OPTIONS)
+make_supervised_baseline = partial(make_learning_baseline, options=SUPERVISED_OPTIONS)
 BASELINES = (
-    declared_supervised(
-        partial(iterate_learned_answers, features=features),
+    make_supervised_baseline(
+        partial(iterate_learned_answers, features=compute_features),
         name=BASELINE_NAME,
         summary=BASELINE_SUMMARY,
         rests_on=describe_used_features,
@@ -253,13 +262,15 @@ BASELINES = (
 )
 
 #: Relations of the dependency parser that the feature ignores.
-IGNORED_RELATIONS = (ROOT, "punct", "dep")
+IGNORED_RELATIONS = (ROOT_RELATION, "punct", "dep")
 
 Dependency = tuple[str, str, str]
 
 
 def compute_dependency_overlap(
-    citances: Sequence[Parse], sentences: Sequence[Parse], wordnet: Any | None
+    citances: Sequence[Parse],
+    sentences: Sequence[Parse],
+    wordnet: Any | None,
 ) -> Floats:
     """Return how similar the dependencies of each citance are to those of each
     sentence, with the shape (citances, sentences, 1).
@@ -273,7 +284,7 @@ def compute_dependency_overlap(
     )
     common = np.array([[len(one & other) for other in second] for one in first], float)
     counts = [np.array([len(one) for one in side], float) for side in (first, second)]
-    by_counts = ratio(np.outer(*counts), np.add.outer(*counts))
+    by_counts = divide_or_zero(np.outer(*counts), np.add.outer(*counts))
     return np.asarray(2 * common.reshape(by_counts.shape) * by_counts)[..., np.newaxis]
 
 

@@ -5,11 +5,14 @@ citation marks stand.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from scoring.metrics.answers import ALCE, normalised
+from scoring.metrics.answers import ALCE, normalise_answer
 from tasks.types.baselines import Answer, Baseline
 from tasks.types.files import InputFile
-from tasks.types.positional_citations.questions import Passage, read_questions
-from tasks.types.positional_citations.sentences import RUN_OF_MARKS, by_rules
+from tasks.types.positional_citations.questions import QuestionPassage, read_questions
+from tasks.types.positional_citations.sentences import (
+    MARK_GROUP_PATTERN,
+    split_sentences_by_rules,
+)
 
 #: The number of passages that a built-in answer cites.
 MAX_CITED_PASSAGES = 3
@@ -18,7 +21,7 @@ _FINAL_STOP_PATTERN = re.compile(r"[.!?]+[\"'”’)]*$")
 
 def remove_citation_marks(text: str) -> str:
     return re.sub(
-        r"\s+([,;:.!?])", r"\1", " ".join(RUN_OF_MARKS.sub(" ", text).split())
+        r"\s+([,;:.!?])", r"\1", " ".join(MARK_GROUP_PATTERN.sub(" ", text).split())
     )
 
 
@@ -32,20 +35,24 @@ def insert_marks_before_stop(
     return f"{text[:end]} {''.join(marks)}{text[end:]}"
 
 
-def compute_word_share(words: set[str], passage: Passage) -> float:
-    common = words.intersection(normalised(f"{passage.title} {passage.text}").split())
+def compute_word_share(words: set[str], passage: QuestionPassage) -> float:
+    common = words.intersection(
+        normalise_answer(f"{passage.title} {passage.text}").split()
+    )
     return len(common) / len(words) if words else 0
 
 
 def iterate_passage_answers(files: Sequence[InputFile]) -> Iterator[Answer]:
     for question in read_questions(files):
-        words = set(normalised(question.question).split())
+        words = set(normalise_answer(question.question).split())
         shares = [compute_word_share(words, passage) for passage in question.passages]
         places = sorted(range(len(shares)), key=lambda place: (-shares[place], place))[
             :MAX_CITED_PASSAGES
         ]
         first = {
-            place: next(iter(by_rules(question.passages[place].text)), "")
+            place: next(
+                iter(split_sentences_by_rules(question.passages[place].text)), ""
+            )
             for place in places
         }
         output = " ".join(

@@ -8,25 +8,33 @@ from numpy.typing import NDArray
 
 from tasks.types import bm25
 from tasks.types.baselines import Answer, Baseline
-from tasks.types.cited_reports.topics import Document, Topic, read_collection
+from tasks.types.cited_reports.topics import (
+    CollectionDocument,
+    ReportTopic,
+    read_collection,
+)
 from tasks.types.files import InputFile
-from tasks.types.positional_citations.sentences import by_rules
+from tasks.types.positional_citations.sentences import split_sentences_by_rules
 
 BM25_SOURCE = "Robertson and Zaragoza 2009, The Probabilistic Relevance Framework: BM25 and Beyond"
 LEAD_SOURCE = "Brandow et al. 1995, Automatic Condensation of Electronic Publications by Sentence Selection"
 #: The number of documents in a report, and of first sentences from each document.
-DOCUMENTS, LEAD_SENTENCES = 5, 2
+NUMBER_OF_DOCUMENTS, LEAD_SENTENCES_PER_DOCUMENT = 5, 2
 #: The maximum length of a built-in report in words.
 #: All tracks with reports allow this length.
 MAX_REPORT_WORDS = 200
 #: A sentence of a report, with the id of the document that the sentence cites.
-Cited = tuple[str, str]
-Writer = Callable[[Sequence[str], dict[str, Document]], Iterable[Cited]]
+CitingSentence = tuple[str, str]
+WriteReport = Callable[
+    [Sequence[str], dict[str, CollectionDocument]], Iterable[CitingSentence]
+]
 
 
-def _make_topic_query(topic: Topic) -> list[str]:
+def _make_topic_query(topic: ReportTopic) -> list[str]:
     texts = (topic.shown.get(key) for key in ("title", "problem_statement"))
-    return bm25.words(" ".join(text for text in texts if isinstance(text, str)))
+    return bm25.tokenise_without_stop_words(
+        " ".join(text for text in texts if isinstance(text, str))
+    )
 
 
 def _find_best_positions(scores: NDArray[np.float64], most: int) -> list[int]:
@@ -35,33 +43,39 @@ def _find_best_positions(scores: NDArray[np.float64], most: int) -> list[int]:
 
 
 def iterate_lead_sentences(
-    query: Sequence[str], documents: dict[str, Document]
-) -> Iterator[Cited]:
+    query: Sequence[str], documents: dict[str, CollectionDocument]
+) -> Iterator[CitingSentence]:
     """Yield the first sentences of each document as a report."""
     for name, document in documents.items():
-        for sentence in by_rules(document.text)[:LEAD_SENTENCES]:
+        for sentence in split_sentences_by_rules(document.text)[
+            :LEAD_SENTENCES_PER_DOCUMENT
+        ]:
             yield sentence, name
 
 
 def iterate_best_sentences(
-    query: Sequence[str], documents: dict[str, Document]
-) -> Iterator[Cited]:
+    query: Sequence[str], documents: dict[str, CollectionDocument]
+) -> Iterator[CitingSentence]:
     """Yield the sentences of all documents as a report, sorted by their BM25 score for
     the topic.
     """
     sentences = [
         (sentence, name)
         for name, document in documents.items()
-        for sentence in by_rules(document.text)
+        for sentence in split_sentences_by_rules(document.text)
     ]
-    index = bm25.Lucene(bm25.words(sentence) for sentence, _ in sentences)
+    index = bm25.LuceneBm25(
+        bm25.tokenise_without_stop_words(sentence) for sentence, _ in sentences
+    )
     scores = index.scores(query) if sentences else np.zeros(0)
     for place in np.argsort(-scores, kind="stable"):
         yield sentences[place]
 
 
-def _take_sentences_within_limit(sentences: Iterable[Cited], limit: Any) -> list[Cited]:
-    taken: list[Cited] = []
+def _take_sentences_within_limit(
+    sentences: Iterable[CitingSentence], limit: Any
+) -> list[CitingSentence]:
+    taken: list[CitingSentence] = []
     words = characters = 0
     for text, name in sentences:
         words += len(text.split())
@@ -73,13 +87,13 @@ def _take_sentences_within_limit(sentences: Iterable[Cited], limit: Any) -> list
 
 
 def _make_report_answering(
-    name: str, write: Writer
+    name: str, write: WriteReport
 ) -> Callable[[Sequence[InputFile]], Iterator[Answer]]:
-    def answers(files: Sequence[InputFile]) -> Iterator[Answer]:
+    def iterate_report_answers(files: Sequence[InputFile]) -> Iterator[Answer]:
         gold = read_collection(files, {})
         names = list(gold.documents)
-        index = bm25.Lucene(
-            bm25.words(f"{document.title} {document.text}")
+        index = bm25.LuceneBm25(
+            bm25.tokenise_without_stop_words(f"{document.title} {document.text}")
             for document in gold.documents.values()
         )
         for topic in gold.topics.values():
@@ -87,7 +101,7 @@ def _make_report_answering(
             scores = index.scores(query) if names else np.zeros(0)
             best = {
                 names[place]: gold.documents[names[place]]
-                for place in _find_best_positions(scores, DOCUMENTS)
+                for place in _find_best_positions(scores, NUMBER_OF_DOCUMENTS)
             }
             cited = _take_sentences_within_limit(
                 write(query, best), topic.shown.get("limit")
@@ -109,7 +123,7 @@ def _make_report_answering(
                 ],
             }
 
-    return answers
+    return iterate_report_answers
 
 
 BASELINES = (

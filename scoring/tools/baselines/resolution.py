@@ -18,17 +18,27 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.discourse import sentence_spans
-from scoring.tools.baselines.retrieval import OTHER, PLACEHOLDER, iterate_input_rows
+from scoring.metrics.discourse import iterate_sentence_spans
+from scoring.tools.baselines.retrieval import (
+    CITATION_PLACEHOLDER,
+    OTHER_CITATION_PLACEHOLDER,
+    iterate_input_rows,
+)
 from scoring.tools.baselines.tfidf import TfIdfRetriever
 from tasks.types.base import Option
 from tasks.types.baselines import Answer, Baseline
-from tasks.types.citation_resolution import CONTEXTS, INLINKS, REFERENCES
+from tasks.types.citation_resolution import (
+    CONTEXTS_FILE_NAME,
+    INLINKS_FILE_NAME,
+    REFERENCES_FILE_NAME,
+)
 from tasks.types.files import InputFile
 from tasks.types.problems import InputRefused, Problem
-from tasks.types.ranking.records import named, the_file
+from tasks.types.ranking.records import get_single_file_named, select_files_named
 
-_PLACEHOLDER_PATTERN = re.compile(f"{PLACEHOLDER}|{OTHER}")
+_PLACEHOLDER_PATTERN = re.compile(
+    f"{CITATION_PLACEHOLDER}|{OTHER_CITATION_PLACEHOLDER}"
+)
 
 
 @dataclass(frozen=True, order=True)
@@ -86,7 +96,8 @@ def join_neighbouring_sentences(
     )
     texts = (before, after) if window.around else ("", "")
     first, last = (
-        [text[start:end] for start, end in sentence_spans(text)] for text in texts
+        [text[start:end] for start, end in iterate_sentence_spans(text)]
+        for text in texts
     )
     text = " ".join([*first[-window.around :], sentence, *last[: window.around]])
     return " ".join(_PLACEHOLDER_PATTERN.sub(" ", text).split())
@@ -102,7 +113,7 @@ def join_words_around_placeholder(record: Mapping[str, Any], window: WordWindow)
     before, sentence, after = (
         str(record.get(part) or "") for part in ("before", "sentence", "after")
     )
-    left, _, right = sentence.partition(PLACEHOLDER)
+    left, _, right = sentence.partition(CITATION_PLACEHOLDER)
     left_words = _PLACEHOLDER_PATTERN.sub(" ", f"{before} {left}").split()
     right_words = _PLACEHOLDER_PATTERN.sub(" ", f"{right} {after}").split()
     nearest = (
@@ -113,13 +124,17 @@ def join_words_around_placeholder(record: Mapping[str, Any], window: WordWindow)
     return " ".join([*nearest, *right_words[: window.right]])
 
 
-INTERNAL, EXTERNAL, MIXED = "Internal methods", "External methods", "Mixed methods"
+INTERNAL_METHODS, EXTERNAL_METHODS, MIXED_METHODS = (
+    "Internal methods",
+    "External methods",
+    "Mixed methods",
+)
 #: The maximum number of papers whose TF-IDF vectors of references are cached.
 MAX_CACHED_PAPERS = 64
 
 
 @dataclass(frozen=True)
-class Document:
+class CandidateDocument:
     reference: str
     title: str
     abstract: str
@@ -131,7 +146,7 @@ class Document:
     @classmethod
     def of(
         cls, record: Mapping[str, Any], inlinks: Sequence[Mapping[str, Any]]
-    ) -> "Document":
+    ) -> "CandidateDocument":
         names = ("raw", "title", "abstract", "text")
         raw, title, abstract, text = (str(record.get(name) or "") for name in names)
         return cls(raw, title, abstract, text, inlinks)
@@ -142,7 +157,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Method:
+class RepresentationMethod:
     """A method that represents each document by one or more bags of words.
 
     The score of a document for a citation is the highest score among the document's
@@ -154,28 +169,33 @@ class Method:
     #: Returns the bags of words of a document.
     #: The second argument is the id of the citing paper that is tested.
     #: The bags contain no words from the citing paper that is tested.
-    bags: Callable[[Document, str], Sequence[str]] = field(repr=False)
+    bags: Callable[[CandidateDocument, str], Sequence[str]] = field(repr=False)
     #: Parts of documents without which the method does not work.
     requirements: frozenset[str]
 
 
-def make_internal_method(part: str, name: str) -> Method:
-    return Method(
+def make_internal_method(part: str, name: str) -> RepresentationMethod:
+    return RepresentationMethod(
         name,
-        INTERNAL,
+        INTERNAL_METHODS,
         lambda document, citing: [getattr(document, part)],
         frozenset({part}),
     )
 
 
-def make_passage_method(length: int) -> Method:
-    def bags(document: Document, citing: str) -> Sequence[str]:
+def make_passage_method(length: int) -> RepresentationMethod:
+    def list_bags_of_words(document: CandidateDocument, citing: str) -> Sequence[str]:
         return split_passages(document.full_text, length)
 
-    return Method(f"passage {length}", INTERNAL, bags, frozenset({"full_text"}))
+    return RepresentationMethod(
+        f"passage {length}",
+        INTERNAL_METHODS,
+        list_bags_of_words,
+        frozenset({"full_text"}),
+    )
 
 
-def inlinks(width: int, right: int | None = None) -> Method:
+def make_inlink_method(width: int, right: int | None = None) -> RepresentationMethod:
     """Return a method that represents a document by the words around its citations in
     other papers.
 
@@ -185,7 +205,7 @@ def inlinks(width: int, right: int | None = None) -> Method:
     window = WordWindow(width, width if right is None else right)
     name = f"inlink context {width}" if right is None else f"inlink context {window}"
 
-    def bags(document: Document, citing: str) -> Sequence[str]:
+    def list_bags_of_words(document: CandidateDocument, citing: str) -> Sequence[str]:
         evidence = (
             record for record in document.inlinks if str(record.get("citing")) != citing
         )
@@ -195,24 +215,28 @@ def inlinks(width: int, right: int | None = None) -> Method:
             )
         ]
 
-    return Method(name, EXTERNAL, bags, frozenset({"inlinks"}))
+    return RepresentationMethod(
+        name, EXTERNAL_METHODS, list_bags_of_words, frozenset({"inlinks"})
+    )
 
 
-def make_mixed_method(external: Method, inner: Method) -> Method:
+def make_mixed_method(
+    external: RepresentationMethod, inner: RepresentationMethod
+) -> RepresentationMethod:
     """Return a method that joins the bags of words of an external and an internal
     method.
 
     The words of citing papers are added to the bag of each passage of the document.
     """
 
-    def bags(document: Document, citing: str) -> Sequence[str]:
+    def list_bags_of_words(document: CandidateDocument, citing: str) -> Sequence[str]:
         cited = " ".join(external.bags(document, citing))
         return [f"{cited} {bag}" for bag in inner.bags(document, citing)] or [cited]
 
-    return Method(
+    return RepresentationMethod(
         f"{external.name} + {inner.name}",
-        MIXED,
-        bags,
+        MIXED_METHODS,
+        list_bags_of_words,
         external.requirements | inner.requirements,
     )
 
@@ -223,7 +247,7 @@ def split_passages(text: str, length: int) -> list[str]:
     return [" ".join(words[start : start + length]) for start in starts]
 
 
-def make_all_methods() -> tuple[Method, ...]:
+def make_all_methods() -> tuple[RepresentationMethod, ...]:
     """Return all methods.
 
     The result has the methods of Table 1 in the paper, and methods with passages of 300
@@ -235,7 +259,11 @@ def make_all_methods() -> tuple[Method, ...]:
         make_internal_method("title_abstract", "title and abstract"),
     )
     printed = make_internal_method("reference", "reference string")
-    ten, twenty, thirty = inlinks(10), inlinks(20), inlinks(30)
+    ten, twenty, thirty = (
+        make_inlink_method(10),
+        make_inlink_method(20),
+        make_inlink_method(30),
+    )
     short, middle, long = (
         make_passage_method(250),
         make_passage_method(350),
@@ -250,7 +278,7 @@ def make_all_methods() -> tuple[Method, ...]:
         long,
         printed,
         ten,
-        inlinks(10, 5),
+        make_inlink_method(10, 5),
         twenty,
         thirty,
         *(make_mixed_method(twenty, text) for text in (full, brief, short)),
@@ -260,13 +288,13 @@ def make_all_methods() -> tuple[Method, ...]:
     )
 
 
-_fitted = lru_cache(maxsize=MAX_CACHED_PAPERS)(TfIdfRetriever)
+_fit_cached_retriever = lru_cache(maxsize=MAX_CACHED_PAPERS)(TfIdfRetriever)
 
 
 def iterate_rankings(
-    documents: Sequence[Document],
+    documents: Sequence[CandidateDocument],
     records: Sequence[Mapping[str, Any]],
-    method: Method,
+    method: RepresentationMethod,
     window: WordWindow | SentenceWindow,
 ) -> Iterator[tuple[list[int], list[float]]]:
     """For each record, yield the ranking of the documents and the scores of the
@@ -279,8 +307,8 @@ def iterate_rankings(
     citing = str(records[0]["paper_id"])
     bags = [tuple(method.bags(document, citing)) or ("",) for document in documents]
     starts = np.cumsum([0, *map(len, bags)])[:-1]
-    fitted = _fitted(tuple(bag for group in bags for bag in group))
-    cosines = fitted.scores_of_all(
+    fitted = _fit_cached_retriever(tuple(bag for group in bags for bag in group))
+    cosines = fitted.score_documents_for_queries(
         [make_query_text(record, window) for record in records]
     )
     for scores in np.maximum.reduceat(cosines, starts, axis=1):
@@ -290,9 +318,9 @@ def iterate_rankings(
 METHOD_BY_NAME = {method.name: method for method in make_all_methods()}
 #: The method uses the printed reference, or else the title and the abstract.
 #: All corpora have the data for this method.
-PRINTED_REFERENCE = Method(
+PRINTED_REFERENCE = RepresentationMethod(
     "reference string",
-    INTERNAL,
+    INTERNAL_METHODS,
     lambda document, citing: [document.reference or document.title_abstract],
     frozenset(),
 )
@@ -304,14 +332,16 @@ QUERY_WINDOW_BY_NAME = {str(window): window for window in _ALL_QUERY_WINDOWS}
 #: For each part of documents, a description with the command that adds the part.
 _SOURCE_OF_DOCUMENT_PART = {
     "full_text": "full texts (build-resolution --with-texts)",
-    "inlinks": f"{INLINKS} (build-resolution --with-inlinks)",
+    "inlinks": f"{INLINKS_FILE_NAME} (build-resolution --with-inlinks)",
     "title_abstract": "abstracts",
     "reference": "references as printed",
 }
 
 
 def iterate_resolved_contexts(
-    files: Sequence[InputFile], method: Method, window: WordWindow | SentenceWindow
+    files: Sequence[InputFile],
+    method: RepresentationMethod,
+    window: WordWindow | SentenceWindow,
 ) -> Iterator[Answer]:
     """For each citation context, yield the scores of all references of the citing
     paper.
@@ -332,7 +362,9 @@ def iterate_resolved_contexts(
                 )
             ]
         )
-    contexts = iterate_input_rows(the_file(files, CONTEXTS, "the contexts"))
+    contexts = iterate_input_rows(
+        get_single_file_named(files, CONTEXTS_FILE_NAME, "the contexts")
+    )
     for paper, group in groupby(contexts, key=lambda record: str(record["paper_id"])):
         if one := documents.get(paper):
             names, records = list(one), list(group)
@@ -342,7 +374,7 @@ def iterate_resolved_contexts(
                 yield {"id": str(record["context_id"]), "scores": by_name}
 
 
-def list_available_parts(documents: Iterable[Document]) -> set[str]:
+def list_available_parts(documents: Iterable[CandidateDocument]) -> set[str]:
     """Return the names of the parts that at least one document has, such as a full text
     or an abstract.
 
@@ -360,7 +392,7 @@ def list_available_parts(documents: Iterable[Document]) -> set[str]:
     }
 
 
-def list_possible_methods(files: Sequence[InputFile]) -> list[Method]:
+def list_possible_methods(files: Sequence[InputFile]) -> list[RepresentationMethod]:
     there = list_available_parts(
         document
         for texts in _read_documents(files).values()
@@ -371,23 +403,25 @@ def list_possible_methods(files: Sequence[InputFile]) -> list[Method]:
     ]
 
 
-def _read_documents(files: Sequence[InputFile]) -> dict[str, dict[str, Document]]:
+def _read_documents(
+    files: Sequence[InputFile],
+) -> dict[str, dict[str, CandidateDocument]]:
     inlinks: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for file in named(files, INLINKS):
+    for file in select_files_named(files, INLINKS_FILE_NAME):
         for record in iterate_input_rows(file):
             inlinks[str(record.get("ref_id"))].append(record)
-    documents: dict[str, dict[str, Document]] = defaultdict(dict)
+    documents: dict[str, dict[str, CandidateDocument]] = defaultdict(dict)
     for record in iterate_input_rows(
-        the_file(files, REFERENCES, "each paper's references")
+        get_single_file_named(files, REFERENCES_FILE_NAME, "each paper's references")
     ):
         name = str(record["ref_id"])
         documents[str(record["paper_id"])].setdefault(
-            name, Document.of(record, inlinks.get(name, ()))
+            name, CandidateDocument.of(record, inlinks.get(name, ()))
         )
     return documents
 
 
-OPTIONS = (
+RESOLUTION_OPTIONS = (
     Option(
         "method",
         "reference string",
@@ -410,7 +444,7 @@ METHOD_BASELINE = Baseline.of(
     name="resolution-tfidf",
     summary="TF-IDF cosine of any representation of a reference (`method`) with any `window`.",
     source="Duma and Klein 2014, Citation Resolution",
-    options=OPTIONS,
+    options=RESOLUTION_OPTIONS,
 )
 BASELINES = (
     METHOD_BASELINE,

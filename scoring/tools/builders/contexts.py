@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from itertools import count
 
 from scoring.tools.builders.corpus import (
+    CITATION_PLACEHOLDER,
     MARK_CHARACTER,
-    OTHER,
-    PLACEHOLDER,
-    Article,
-    Context,
-    Mark,
+    OTHER_CITATION_PLACEHOLDER,
+    CitationContext,
+    CitationMark,
+    PaperWithParagraphs,
 )
-from scoring.tools.builders.store import Store
+from scoring.tools.builders.store import CorpusStore
 
 _SEPARATORS_BETWEEN_MARKS = r"(?:\s|[,;&–-]|and|also)*"
 _MARK_GROUP_PATTERN = re.compile(
@@ -26,15 +26,15 @@ _BRACKETED_GROUP_PATTERN = re.compile(
 )
 
 
-def tokens(sentence: str) -> list[str]:
+def split_into_tokens(sentence: str) -> list[str]:
     return (
-        sentence.replace(PLACEHOLDER, f" {PLACEHOLDER} ")
-        .replace(OTHER, f" {OTHER} ")
+        sentence.replace(CITATION_PLACEHOLDER, f" {CITATION_PLACEHOLDER} ")
+        .replace(OTHER_CITATION_PLACEHOLDER, f" {OTHER_CITATION_PLACEHOLDER} ")
         .split()
     )
 
 
-def add_article_contexts(article: Article, store: Store) -> None:
+def add_article_contexts(article: PaperWithParagraphs, store: CorpusStore) -> None:
     paper = article.paper.paper_id
     store.add_paper(article.paper)
     for reference in article.references:
@@ -52,12 +52,14 @@ def add_article_contexts(article: Article, store: Store) -> None:
             for sentence in paragraph.sentences
         ]
         text, marks = _replace_citation_marks(paragraph.text, paragraph.marks)
-        for start, stop in store.sentences.spans(text, [mark.text for mark in marks]):
+        for start, stop in store.sentences.iterate_sentence_spans(
+            text, [mark.text for mark in marks]
+        ):
             first = text.count(MARK_CHARACTER, 0, start)
             among = marks[first : first + text.count(MARK_CHARACTER, start, stop)]
             sentences.append(_MarkedSentence(text[start:stop], among))
         for sentence in sentences:
-            store.add_sentence(len(tokens(sentence.shown())))
+            store.add_sentence(len(split_into_tokens(sentence.shown())))
         store.add_text(
             paper,
             paragraph.section,
@@ -65,7 +67,7 @@ def add_article_contexts(article: Article, store: Store) -> None:
         )
         for index, sentence in enumerate(sentences):
             for group, hole in enumerate(sentence.groups):
-                cited_by = sentence.marks_of(hole)
+                cited_by = sentence.find_marks_of_group(hole)
                 named = dict.fromkeys(
                     mark.ref_id for mark in cited_by if mark.ref_id is not None
                 )
@@ -76,7 +78,7 @@ def add_article_contexts(article: Article, store: Store) -> None:
                 before = sentences[max(index - store.around, 0) : index]
                 after = sentences[index + 1 : index + 1 + store.around]
                 printed = " ".join(mark.text for mark in cited_by)
-                context = Context(
+                context = CitationContext(
                     context_id=f"{paper}_{next(number):04d}",
                     section=paragraph.section,
                     before=" ".join(neighbour.shown() for neighbour in before),
@@ -93,7 +95,7 @@ def add_article_contexts(article: Article, store: Store) -> None:
 
 class _MarkedSentence:
     def __init__(
-        self, text: str, marks: Sequence[Mark], zone: str | None = None
+        self, text: str, marks: Sequence[CitationMark], zone: str | None = None
     ) -> None:
         self.text, self.marks, self.zone = text, marks, zone
         self.groups = list(_MARK_GROUP_PATTERN.finditer(text))
@@ -106,7 +108,7 @@ class _MarkedSentence:
         for number, mark in enumerate(self.groups):
             parts += [
                 self.text[end : mark.start()],
-                PLACEHOLDER if number == group else OTHER,
+                CITATION_PLACEHOLDER if number == group else OTHER_CITATION_PLACEHOLDER,
             ]
             end = mark.end()
         return " ".join("".join([*parts, self.text[end:]]).split())
@@ -126,12 +128,14 @@ class _MarkedSentence:
             parts.append(text)
         return " ".join("".join(parts).split())
 
-    def marks_of(self, group: re.Match[str]) -> Sequence[Mark]:
+    def find_marks_of_group(self, group: re.Match[str]) -> Sequence[CitationMark]:
         first = self.text.count(MARK_CHARACTER, 0, group.start())
         return self.marks[first : first + group[0].count(MARK_CHARACTER)]
 
 
-def _replace_citation_marks(text: str, marks: Sequence[Mark]) -> tuple[str, list[Mark]]:
+def _replace_citation_marks(
+    text: str, marks: Sequence[CitationMark]
+) -> tuple[str, list[CitationMark]]:
     parts, end, ordered = [], 0, []
     for mark in sorted(marks, key=lambda mark: mark.start):
         if mark.start < end:
@@ -144,24 +148,33 @@ def _replace_citation_marks(text: str, marks: Sequence[Mark]) -> tuple[str, list
 
 #: A token by which the corpus has replaced the citation mark of the paper.
 ANONYMOUS_STYLE = "anonymous"
-NUMERIC, ALPHABETIC, AUTHOR_YEAR = "numeric", "alphabetic", "author-year"
+NUMERIC_STYLE, ALPHABETIC_STYLE, AUTHOR_YEAR_STYLE = (
+    "numeric",
+    "alphabetic",
+    "author-year",
+)
 DAMAGED_STYLE = "damaged"
 
-_YEAR = r"(?:1[6-9]|20)\d\d[a-z]?"
-_WORD = r"(?:(?:van|von|de|der|den|di|da|del|la|le|ten|ter)\s+){0,3}[A-ZÀ-Þ][\w'’\-]*"
+_YEAR_REGEX = r"(?:1[6-9]|20)\d\d[a-z]?"
+_SURNAME_REGEX = (
+    r"(?:(?:van|von|de|der|den|di|da|del|la|le|ten|ter)\s+){0,3}[A-ZÀ-Þ][\w'’\-]*"
+)
 #: The length of names and lists is limited, so that capitals take no more time.
-_NAME = rf"{_WORD}(?:\s+{_WORD}){{0,4}}"
-_AND = rf"(?:and|&)\s+{_NAME}"
-_AUTHORS = rf"{_NAME}(?:,?\s+(?:et\s+al\.?,?|and\s+others|{_AND})|(?:,\s+{_NAME}){{1,20}},?\s+{_AND})?"
+_NAME_REGEX = rf"{_SURNAME_REGEX}(?:\s+{_SURNAME_REGEX}){{0,4}}"
+_LAST_AUTHOR_REGEX = rf"(?:and|&)\s+{_NAME_REGEX}"
+_AUTHORS_REGEX = (
+    rf"{_NAME_REGEX}(?:,?\s+(?:et\s+al\.?,?|and\s+others|{_LAST_AUTHOR_REGEX})"
+    rf"|(?:,\s+{_NAME_REGEX}){{1,20}},?\s+{_LAST_AUTHOR_REGEX})?"
+)
 _STYLE_PATTERNS = (
-    (NUMERIC, re.compile(r"[\[(]?\s*\d{1,3}\s*[\])]?[.,]?")),
-    (ALPHABETIC, re.compile(r"\[?\s*[A-Z][A-Za-z]{0,4}\+?\d\d[a-z]?\s*\]?")),
+    (NUMERIC_STYLE, re.compile(r"[\[(]?\s*\d{1,3}\s*[\])]?[.,]?")),
+    (ALPHABETIC_STYLE, re.compile(r"\[?\s*[A-Z][A-Za-z]{0,4}\+?\d\d[a-z]?\s*\]?")),
     (
-        AUTHOR_YEAR,
+        AUTHOR_YEAR_STYLE,
         re.compile(
-            rf"\(?\s*{_AUTHORS},?\s*\(?\s*{_YEAR}\s*\)?\s*\)?"
-            rf"|\(?\s*(?:e\.g\.,?|see|cf\.?|see also)\s+{_AUTHORS},?\s*\(?{_YEAR}\)?\s*\)?"
-            rf"|\(\s*{_YEAR}\s*\)|{_YEAR}"
+            rf"\(?\s*{_AUTHORS_REGEX},?\s*\(?\s*{_YEAR_REGEX}\s*\)?\s*\)?"
+            rf"|\(?\s*(?:e\.g\.,?|see|cf\.?|see also)\s+{_AUTHORS_REGEX},?\s*\(?{_YEAR_REGEX}\)?\s*\)?"
+            rf"|\(\s*{_YEAR_REGEX}\s*\)|{_YEAR_REGEX}"
         ),
     ),
     (
@@ -171,14 +184,14 @@ _STYLE_PATTERNS = (
 )
 #: Two merged marks have two years, or an opening bracket within brackets.
 _MERGED_MARKS_PATTERN = re.compile(
-    rf"\([^()]*\(|\[[^\[\]]*\[|{_YEAR}\s*\(?[A-ZÀ-Þ][^()]*{_YEAR}"
+    rf"\([^()]*\(|\[[^\[\]]*\[|{_YEAR_REGEX}\s*\(?[A-ZÀ-Þ][^()]*{_YEAR_REGEX}"
 )
 #: A number with only one round bracket is a damaged citation mark.
 #: A number with one square bracket is not damaged, but part of a group like `[3, 7]`.
 _HALF_BRACKETED_NUMBER = re.compile(r"\(\s*\d{1,3}[.,]?|\d{1,3}\s*\)[.,]?")
 #: Matches texts that look like citations but that the corpus does not mark.
 _UNMARKED_CITATION_PATTERN = re.compile(
-    rf"\[\s*\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*\s*\]|\(\s*{_AUTHORS},?\s+{_YEAR}\s*\)|{_NAME}\s+et\s+al\.?,?\s*\(\s*{_YEAR}\s*\)"
+    rf"\[\s*\d{{1,3}}(?:\s*[,;–-]\s*\d{{1,3}})*\s*\]|\(\s*{_AUTHORS_REGEX},?\s+{_YEAR_REGEX}\s*\)|{_NAME_REGEX}\s+et\s+al\.?,?\s*\(\s*{_YEAR_REGEX}\s*\)"
 )
 
 
@@ -205,7 +218,7 @@ def has_unmarked_citation(text: str) -> bool:
 
 
 def replace_unmarked_citations(text: str) -> str:
-    return _UNMARKED_CITATION_PATTERN.sub(OTHER, text)
+    return _UNMARKED_CITATION_PATTERN.sub(OTHER_CITATION_PLACEHOLDER, text)
 
 
 def insert_placeholder(sentence: str, mark: str) -> str:
@@ -217,7 +230,7 @@ def insert_placeholder(sentence: str, mark: str) -> str:
         loose = re.compile(
             r"(?<!\d)[(\[]?" + r"[\W_]*".join(letters) + r"(?!\d)[)\]]?", re.IGNORECASE
         )
-        replaced, count = loose.subn(PLACEHOLDER, sentence, count=1)
+        replaced, count = loose.subn(CITATION_PLACEHOLDER, sentence, count=1)
         if count:
             return replaced
-    return f"{sentence} {PLACEHOLDER}"
+    return f"{sentence} {CITATION_PLACEHOLDER}"

@@ -9,16 +9,16 @@ from functools import lru_cache
 from itertools import accumulate, pairwise
 from typing import Any
 
-from scoring.metrics.discourse import RULES, sentence_spans
-from tasks.types.positional_citations.parsing import own_or_copy
-from tasks.types.problems import Unavailable, needed
+from scoring.metrics.discourse import SPLITTING_RULES_VERSION, iterate_sentence_spans
+from tasks.types.positional_citations.parsing import choose_installed_pipeline
+from tasks.types.problems import SoftwareUnavailable, convert_to_unavailable
 
 #: In a context, `<REF>` replaces its citations and `<OTHERREF>` other citations.
-PLACEHOLDER, OTHER = "<REF>", "<OTHERREF>"
+CITATION_PLACEHOLDER, OTHER_CITATION_PLACEHOLDER = "<REF>", "<OTHERREF>"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Paper:
+class CorpusPaper:
     """A paper of the corpus.
 
     ``field`` is the scientific field of the paper, and ``text`` is its full text
@@ -40,7 +40,7 @@ class Paper:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Author:
+class CorpusAuthor:
     author_id: str
     name: str = ""
     h_index: int | None = None
@@ -49,7 +49,7 @@ class Author:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reference:
+class CorpusReference:
     """An entry of a paper's reference list.
 
     References to the same paper have the same ``target``, which is the paper's id in
@@ -67,7 +67,7 @@ class Reference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Context:
+class CitationContext:
     """A sentence in which ``<REF>`` replaces a citation or a group of adjacent
     citations.
 
@@ -91,7 +91,7 @@ class Context:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mark:
+class CitationMark:
     """A citation mark in a paragraph, with its position, its printed form and the
     reference that it cites.
 
@@ -105,9 +105,9 @@ class Mark:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sentence:
+class MarkedUpSentence:
     text: str
-    marks: Sequence[Mark] = ()
+    marks: Sequence[CitationMark] = ()
     zone: str | None = None
 
 
@@ -119,14 +119,14 @@ class Paragraph:
 
     section: str
     text: str = ""
-    marks: Sequence[Mark] = ()
-    sentences: Sequence[Sentence] = ()
+    marks: Sequence[CitationMark] = ()
+    sentences: Sequence[MarkedUpSentence] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
-class Article:
-    paper: Paper
-    references: Sequence[Reference] = ()
+class PaperWithParagraphs:
+    paper: CorpusPaper
+    references: Sequence[CorpusReference] = ()
     paragraphs: Sequence[Paragraph] = ()
 
 
@@ -137,7 +137,7 @@ RULES_SPLITTER_NAME = "rules"
 #: Longer paragraphs are cut at a space, because long texts need much memory to parse.
 MAX_CHARACTERS_PER_PARSE = 100_000
 
-Span = tuple[int, int]
+CharacterSpan = tuple[int, int]
 
 
 class SentenceSplitter:
@@ -145,31 +145,35 @@ class SentenceSplitter:
     option for this splitter, and ``name`` is its name in data sheets.
     """
 
-    given, name = RULES_SPLITTER_NAME, RULES
+    given, name = RULES_SPLITTER_NAME, SPLITTING_RULES_VERSION
 
-    def spans(self, text: str, marks: Sequence[str]) -> Iterable[Span]:
+    def iterate_sentence_spans(
+        self, text: str, marks: Sequence[str]
+    ) -> Iterable[CharacterSpan]:
         """Return the start and end offset of each sentence of a text, without
         surrounding spaces.
 
         The text contains the character ``MARK_CHARACTER`` in place of each citation mark.
         ``marks`` has the citation marks as the paper prints them.
         """
-        return sentence_spans(text)
+        return iterate_sentence_spans(text)
 
 
 def load_spacy_pipeline(name: str, needed_for: str, **left_out: Any) -> tuple[Any, str]:
     """Load a spaCy pipeline. Return the spaCy pipeline, and the name of the pipeline in
     data sheets. Raises Unavailable.
     """
-    with needed(f"{needed_for} needs the package spacy; `make models` installs it"):
+    with convert_to_unavailable(
+        f"{needed_for} needs the package spacy; `make models` installs it"
+    ):
         import spacy
-    with needed(
+    with convert_to_unavailable(
         f"the spaCy package “{name}” cannot be loaded (`python -m spacy download {name}` fetches it): {{}}",
         OSError,
         ValueError,
         ImportError,
     ):
-        pipeline = spacy.load(own_or_copy(name), **left_out)
+        pipeline = spacy.load(choose_installed_pipeline(name), **left_out)
     return (
         pipeline,
         f"{pipeline.meta['lang']}_{pipeline.meta['name']}-{pipeline.meta['version']}",
@@ -187,9 +191,13 @@ class _SpacySplitter(SentenceSplitter):
         ]
         if not any("token.is_sent_start" in assigned for assigned in assigned_by_pipe):
             lacks = "it has neither a parser nor a senter"
-            raise Unavailable(f"the spaCy package “{name}” finds no sentences: {lacks}")
+            raise SoftwareUnavailable(
+                f"the spaCy package “{name}” finds no sentences: {lacks}"
+            )
 
-    def spans(self, text: str, marks: Sequence[str]) -> Iterator[Span]:
+    def iterate_sentence_spans(
+        self, text: str, marks: Sequence[str]
+    ) -> Iterator[CharacterSpan]:
         # The parts at odd positions are citation marks.
         parts = [
             part

@@ -10,21 +10,23 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from scoring.figures import Axis, Bars, Measured, Series, as_svg
-from scoring.offline.arguments import markdown_table
+from scoring.figures import Axis, BarChart, FigureValue, ValueSeries, as_svg
+from scoring.offline.arguments import format_markdown_table
 from scoring.tools.builders import classes
 from scoring.tools.builders.season import write_data_sheet
-from scoring.tools.builders.store import SQL, Store
+from scoring.tools.builders.store import SQL, CorpusStore
 from scoring.tools.builders.tagging import OTHER_TAGS_GROUP, TAGS_OF_GROUP
 
-CARD, CHARTS = "card.md", "charts"
+CARD_FILE, CHARTS_FOLDER = "card.md", "charts"
 
 
-def write(built: "BuiltSplit", folder: Path) -> None:
-    (folder / CHARTS).mkdir(parents=True, exist_ok=True)
+def write_data_sheet_and_charts(built: "BuiltSplit", folder: Path) -> None:
+    (folder / CHARTS_FOLDER).mkdir(parents=True, exist_ok=True)
     for distribution in built.distributions:
-        chart = folder / CHARTS / f"{_make_chart_file_name(distribution.name)}.svg"
-        chart.write_text(bar_chart(distribution), encoding="utf-8")
+        chart = (
+            folder / CHARTS_FOLDER / f"{_make_chart_file_name(distribution.name)}.svg"
+        )
+        chart.write_text(draw_bar_chart(distribution), encoding="utf-8")
     tagged = {
         "pipeline": built.tagger,
         "groups": TAGS_OF_GROUP,
@@ -59,12 +61,12 @@ def write(built: "BuiltSplit", folder: Path) -> None:
     ]
     card = (
         f"{built.selected:,} contexts, drawn by rules that are shown here. {_describe_candidates(built)}\n",
-        *markdown_table(("feature", "classes"), list_rule_rows(built)),
-        *markdown_table(
+        *format_markdown_table(("feature", "classes"), list_rule_rows(built)),
+        *format_markdown_table(
             ("dimension", "contexts in each class", "small classes"), lists
         ),
     )
-    (folder / CARD).write_text("\n".join(card), encoding="utf-8")
+    (folder / CARD_FILE).write_text("\n".join(card), encoding="utf-8")
 
 
 def _describe_candidates(built: "BuiltSplit") -> str:
@@ -93,13 +95,13 @@ def _iterate_sheet_lines(built: "BuiltSplit") -> Iterator[str]:
         ("SHA-256", f"`{built.digest['sha256']}`"),
         *built.corpus.items(),
     ]
-    yield from markdown_table(("", ""), facts)
+    yield from format_markdown_table(("", ""), facts)
     if set(built.licences) - {"None"}:
-        yield from markdown_table(
+        yield from format_markdown_table(
             ("licence of the paper", "papers"), built.licences.items()
         )
     yield "## Left out\n"
-    yield from markdown_table(
+    yield from format_markdown_table(
         ("why", "contexts"), classes.counted(built.refused).items()
     )
     yield "## Rules\n"
@@ -108,32 +110,32 @@ def _iterate_sheet_lines(built: "BuiltSplit") -> Iterator[str]:
         rows.append(("sampling", "none: every context that could be taken"))
     else:
         number = f"{rules.per_stratum} in each"
-        if rules.sampling == classes.OFFICIAL:
+        if rules.sampling == classes.OFFICIAL_SAMPLING:
             number = f"contexts of {rules.drawn} cited papers drawn, {rules.per_stratum} kept"
         rows.append(("strata", f"field, years, citation count group, class; {number}"))
         rows += [
             ("most contexts of a class", rules.most_per_class),
             ("seed", rules.seed),
         ]
-    yield from markdown_table(("rule", "value"), rows)
+    yield from format_markdown_table(("rule", "value"), rows)
     if not rules.every_context:
         yield f"{_SAMPLING_DESCRIPTION[rules.sampling]}\n"
-        yield from markdown_table(
+        yield from format_markdown_table(
             ("dimension", "side conditions"), _list_side_conditions(built)
         )
     yield "## Classes\n"
     for dimension, counts in built.classes.items():
-        yield from markdown_table((dimension, "contexts"), counts.items())
+        yield from format_markdown_table((dimension, "contexts"), counts.items())
         if small := list_small_classes(counts):
             yield f"Less than half of the largest class: {small}.\n"
     yield "## Before and after\n"
     if built.tagger and not rules.every_context:
         yield "Parts of speech are known of contexts of medium length with the citation in the middle.\n"
     for distribution in built.distributions:
-        chart = f"{CHARTS}/{_make_chart_file_name(distribution.name)}.svg"
+        chart = f"{CHARTS_FOLDER}/{_make_chart_file_name(distribution.name)}.svg"
         yield f"### {distribution.name}\n\n![{distribution.name}]({chart})\n"
-        yield from markdown_table(
-            ("class", "before", "after"), _distribution_rows(distribution)
+        yield from format_markdown_table(
+            ("class", "before", "after"), _iterate_distribution_rows(distribution)
         )
 
 
@@ -144,13 +146,15 @@ def _list_side_conditions(built: "BuiltSplit") -> list[tuple[str, str]]:
     }
     if "h_index_group" not in built.classes:
         del conditions["h_index_group"]
-    if built.rules.sampling == classes.OFFICIAL:
+    if built.rules.sampling == classes.OFFICIAL_SAMPLING:
         of_others = conditions.keys() & {*classes.STRATUM_DIMENSIONS}
         conditions |= dict.fromkeys(of_others, "the contexts of the other sets")
     return [(name, words or "none") for name, words in conditions.items()]
 
 
-def _distribution_rows(distribution: "Distribution") -> Iterator[tuple[str, ...]]:
+def _iterate_distribution_rows(
+    distribution: "FeatureDistribution",
+) -> Iterator[tuple[str, ...]]:
     sides = (distribution.before, distribution.after)
     sums = [sum(side.values()) or 1 for side in sides]
     for label in distribution.before:
@@ -166,9 +170,9 @@ def _distribution_rows(distribution: "Distribution") -> Iterator[tuple[str, ...]
 
 
 _SAMPLING_DESCRIPTION = {
-    classes.EACH: "Each dimension is sampled on its own, while other features stay still:",
-    classes.OFFICIAL: "Each set is sampled while other features stay still, and no context stands in two of "
-    "them; other sets are made of the contexts of these:",
+    classes.EACH_DIMENSION_SAMPLING: "Each dimension is sampled on its own, while other features stay still:",
+    classes.OFFICIAL_SAMPLING: "Each set is sampled while other features stay still, "
+    "and no context stands in two of them; other sets are made of the contexts of these:",
 }
 
 
@@ -212,11 +216,11 @@ def _make_chart_file_name(name: str) -> str:
 
 #: The width in tokens of a bar in the chart of sentence lengths.
 TOKENS_PER_BAR = 5
-NO_CLASS = "None"
+NO_CLASS_LABEL = "None"
 
 
 @dataclass(frozen=True)
-class Distribution:
+class FeatureDistribution:
     """The numbers of contexts, or the means, for each class of one feature. ``is_mean``
     is True if the numbers are means over contexts, and False if they are counts of
     contexts.
@@ -229,7 +233,7 @@ class Distribution:
 
 
 def _make_class_reader(name: str) -> Callable[[sqlite3.Row], str]:
-    return lambda row: NO_CLASS if row[name] is None else str(row[name])
+    return lambda row: NO_CLASS_LABEL if row[name] is None else str(row[name])
 
 
 def _name_token_range(row: sqlite3.Row) -> str:
@@ -270,14 +274,14 @@ class _ContextCounts:
         self.total += 1
         for name, label in _CLASS_OF_FEATURE.items():
             # Contexts without tags or without a word before the citation are skipped.
-            if name not in PART_OF_SPEECH_FEATURES or label(row) != NO_CLASS:
+            if name not in PART_OF_SPEECH_FEATURES or label(row) != NO_CLASS_LABEL:
                 self.features[name][label(row)] += 1
         if row["citations"] is not None:
             name = _make_class_reader("field")(row)
             self._citations[name] += row["citations"]
             self._cited[name] += 1
 
-    def mean_citations(self) -> dict[str, float]:
+    def compute_mean_citations(self) -> dict[str, float]:
         return {
             name: self._citations[name] / count
             for name, count in sorted(self._cited.items())
@@ -286,30 +290,32 @@ class _ContextCounts:
 
 def _iterate_feature_distributions(
     before: _ContextCounts, after: _ContextCounts
-) -> Iterator[Distribution]:
+) -> Iterator[FeatureDistribution]:
     for name, counts in before.features.items():
-        if set(counts) - {NO_CLASS}:
+        if set(counts) - {NO_CLASS_LABEL}:
             labels = sorted(counts)
             sampled = after.features[name]
-            yield Distribution(
+            yield FeatureDistribution(
                 name,
                 {label: counts[label] for label in labels},
                 {label: sampled[label] for label in labels},
             )
 
 
-def _count_papers_by_field(store: Store, rules: classes.SamplingRules) -> Distribution:
+def _count_papers_by_field(
+    store: CorpusStore, rules: classes.SamplingRules
+) -> FeatureDistribution:
     before: Counter[str] = Counter()
     after: Counter[str] = Counter()
     asked = {"cited": rules.field_of == "cited", "every": rules.every_context}
     for row in store.rows(SQL["datasheet: papers"], asked):
-        label = f"{row['field']} {rules.years(row['year'])}"
+        label = f"{row['field']} {rules.format_year_group(row['year'])}"
         before[label] += row["before"]
         after[label] += row["after"]
-    return Distribution(PAPERS_CHART_NAME, dict(before), dict(after))
+    return FeatureDistribution(PAPERS_CHART_NAME, dict(before), dict(after))
 
 
-def count_contexts(store: Store, built: "BuiltSplit") -> None:
+def count_contexts(store: CorpusStore, built: "BuiltSplit") -> None:
     rules, before, after = built.rules, _ContextCounts(), _ContextCounts()
     is_everything = rules.every_context
     fixed = classes.CLASSES_ALWAYS_REPORTED
@@ -334,10 +340,13 @@ def count_contexts(store: Store, built: "BuiltSplit") -> None:
             if dimension and row[dimension] is not None:
                 by_class[dimension][row[dimension]] += 1
     built.distributions.extend(_iterate_feature_distributions(before, after))
-    if means := before.mean_citations():
+    if means := before.compute_mean_citations():
         built.distributions.append(
-            Distribution(
-                CITATIONS_CHART_NAME, means, after.mean_citations(), is_mean=True
+            FeatureDistribution(
+                CITATIONS_CHART_NAME,
+                means,
+                after.compute_mean_citations(),
+                is_mean=True,
             )
         )
     papers = _count_papers_by_field(store, rules)
@@ -366,13 +375,13 @@ class BuiltSplit:
     sentences: str
     candidates: int = 0
     #: The distributions of features before and after sampling.
-    distributions: list[Distribution] = field(default_factory=list)
+    distributions: list[FeatureDistribution] = field(default_factory=list)
     classes: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     eligible: int = 0
     selected: int = 0
 
 
-def bar_chart(distribution: Distribution) -> str:
+def draw_bar_chart(distribution: FeatureDistribution) -> str:
     sides = {"before": distribution.before, "after": distribution.after}
     totals = {
         word: 1 if distribution.is_mean else sum(side.values()) or 1
@@ -380,10 +389,11 @@ def bar_chart(distribution: Distribution) -> str:
     }
     labels = list(distribution.before)
     series = [
-        Series(
+        ValueSeries(
             name=word,
             values=[
-                Measured(value=side.get(label, 0.0) / totals[word]) for label in labels
+                FigureValue(value=side.get(label, 0.0) / totals[word])
+                for label in labels
             ],
         )
         for word, side in sides.items()
@@ -392,4 +402,4 @@ def bar_chart(distribution: Distribution) -> str:
         title="mean" if distribution.is_mean else "share of the contexts", has_zero=True
     )
     title = f"{distribution.name}, before and after selection"
-    return as_svg(Bars(title=title, labels=labels, series=series, axis=axis))
+    return as_svg(BarChart(title=title, labels=labels, series=series, axis=axis))

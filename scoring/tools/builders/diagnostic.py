@@ -11,27 +11,31 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any
 
-from scoring.offline.arguments import markdown_table, write_lines
+from scoring.offline.arguments import format_markdown_table, write_json_lines
 from scoring.tools.builders import classes, datasheet
 from scoring.tools.builders.corpus import RULES_SPLITTER_NAME
 from scoring.tools.builders.parts import SINGLE_PROCESS, Workers, read_corpus
 from scoring.tools.builders.reading import (
     choose_loader,
     compute_corpus_digest,
+    iterate_records,
     make_refusal,
-    records,
 )
 from scoring.tools.builders.season import (
     SeasonFolder,
     format_published_table,
     read_published_rows,
 )
-from scoring.tools.builders.store import SQL, Store
-from scoring.tools.builders.tagging import Tagger, tag
-from tasks.types.citation_recommendation import CANDIDATES, CONTEXTS, SAMPLED_FOR
+from scoring.tools.builders.store import SQL, CorpusStore
+from scoring.tools.builders.tagging import PartOfSpeechTagger, tag_contexts
+from tasks.types.citation_recommendation import (
+    CANDIDATES_FILE_NAME,
+    CONTEXTS_FILE_NAME,
+    SAMPLED_DIMENSIONS_FIELD,
+)
 
 #: Numbers of contexts of papers without a sampled context, and of further contexts.
-_Stratum = tuple[list[int], list[int]]
+_StratumNumbers = tuple[list[int], list[int]]
 
 
 class DimensionSampler:
@@ -42,8 +46,8 @@ class DimensionSampler:
 
     def __init__(self, name: str, per_stratum: int, *, unit: str = "paper_id") -> None:
         self.name, self._per_stratum, self._unit = name, per_stratum, unit
-        self._strata: dict[str, dict[tuple[str | None, ...], _Stratum]] = defaultdict(
-            lambda: defaultdict(lambda: ([], []))
+        self._strata: dict[str, dict[tuple[str | None, ...], _StratumNumbers]] = (
+            defaultdict(lambda: defaultdict(lambda: ([], [])))
         )
         self._papers: set[str] = set()
 
@@ -92,7 +96,7 @@ def has_side_condition_classes(name: str, row: sqlite3.Row) -> bool:
 
 
 def _insert_class_samples(
-    store: Store,
+    store: CorpusStore,
     dimensions: Sequence[DimensionSampler],
     contexts: str,
     rules: classes.SamplingRules,
@@ -112,7 +116,7 @@ OFFICIAL_SET_NAMES = tuple(
 )
 
 
-def sample_officially(store: Store, rules: classes.SamplingRules) -> None:
+def sample_by_official_method(store: CorpusStore, rules: classes.SamplingRules) -> None:
     """Fill the table `sampled`. Raises InputRefused if no context has all classes that
     define a stratum.
 
@@ -150,7 +154,9 @@ def sample_officially(store: Store, rules: classes.SamplingRules) -> None:
         pools, key=lambda key: (sum(len(list(numbers)) for numbers in pools[key]), key)
     )
     offers = {
-        key: islice(_remaining_contexts(pools[key], taken, rules), rules.most_per_class)
+        key: islice(
+            _iterate_remaining_contexts(pools[key], taken, rules), rules.most_per_class
+        )
         for key in scarce
     }
     while offers:
@@ -167,7 +173,7 @@ def sample_officially(store: Store, rules: classes.SamplingRules) -> None:
     _insert_class_samples(store, combined, SQL["diagnostic: combined"], rules)
 
 
-def _remaining_contexts(
+def _iterate_remaining_contexts(
     strata: Sequence[Iterable[int]], taken: set[int], rules: classes.SamplingRules
 ) -> Iterator[int]:
     left = [iter(numbers) for numbers in strata]
@@ -231,7 +237,7 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
     if the pipeline or the cluster is missing.
     """
     form_loader = choose_loader(form, corpus)
-    tagger = Tagger(pipeline) if pipeline else None
+    tagger = PartOfSpeechTagger(pipeline) if pipeline else None
     progress("reading the corpus")
     with read_corpus(
         corpus, form_loader.name, workers, work, sentences=sentences
@@ -247,7 +253,7 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
         thresholds, refused = classes.create_classified_view(store, rules)
         if tagger:
             progress("tagging parts of speech")
-            tag(
+            tag_contexts(
                 store,
                 rules,
                 thresholds,
@@ -259,8 +265,8 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
         progress("drawing contexts")
         store.connection.execute(SQL["diagnostic: sampled"])
         if not rules.every_context:
-            if rules.sampling == classes.OFFICIAL:
-                sample_officially(store, rules)
+            if rules.sampling == classes.OFFICIAL_SAMPLING:
+                sample_by_official_method(store, rules)
             else:
                 each = [
                     DimensionSampler(name, rules.per_stratum)
@@ -285,16 +291,18 @@ def build_diagnostic(  # noqa: PLR0913  (each is an option of the command)
         progress("counting and writing")
         datasheet.count_contexts(store, built)
         season.gold.mkdir(parents=True, exist_ok=True)
-        write_lines(season.gold / CONTEXTS, _iterate_sampled_contexts(store, rules))
-        built.candidates = write_lines(
-            season.gold / CANDIDATES, _iterate_candidates(store, rules)
+        write_json_lines(
+            season.gold / CONTEXTS_FILE_NAME, _iterate_sampled_contexts(store, rules)
         )
-    datasheet.write(built, season.folder)
+        built.candidates = write_json_lines(
+            season.gold / CANDIDATES_FILE_NAME, _iterate_candidates(store, rules)
+        )
+    datasheet.write_data_sheet_and_charts(built, season.folder)
     return built
 
 
 def _iterate_sampled_contexts(
-    store: Store, rules: classes.SamplingRules
+    store: CorpusStore, rules: classes.SamplingRules
 ) -> Iterator[dict[str, Any]]:
     rows = store.rows(SQL["diagnostic: selected"], {"every": rules.every_context})
     for number, row in enumerate(rows, start=1):
@@ -304,7 +312,7 @@ def _iterate_sampled_contexts(
         sampled = (
             {}
             if rules.every_context
-            else {SAMPLED_FOR: sorted(row["sampled"].split(","))}
+            else {SAMPLED_DIMENSIONS_FIELD: sorted(row["sampled"].split(","))}
         )
         names = {
             "context_id": row["context_id"],
@@ -315,10 +323,11 @@ def _iterate_sampled_contexts(
 
 
 def _iterate_candidates(
-    store: Store, rules: classes.SamplingRules
+    store: CorpusStore, rules: classes.SamplingRules
 ) -> Iterator[dict[str, Any]]:
     for row in store.rows(
-        SQL["diagnostic: candidates"], {"all": rules.candidates == classes.ALL}
+        SQL["diagnostic: candidates"],
+        {"all": rules.candidates == classes.ALL_CANDIDATES},
     ):
         facts = {
             name: row[name]
@@ -378,9 +387,9 @@ def compare_builds(built: Path, other: Path) -> BuildComparison:
 
     A context has the same `context_id` in the built file as its `id` in the other file.
     """
-    theirs = {str(record["id"]): record for record in records(other)}
+    theirs = {str(record["id"]): record for record in iterate_records(other)}
     counts = BuildComparison()
-    for ours in records(built):
+    for ours in iterate_records(built):
         name = str(ours["context_id"])
         if (match := theirs.pop(name, None)) is None:
             counts.ours_alone += 1
@@ -423,7 +432,7 @@ def format_comparison_table(counts: BuildComparison) -> Iterator[str]:
         rows.append(
             (fact, same, share, f"{', '.join(kinds[:MAX_DIFFERENCES_SHOWN])}{more}")
         )
-    yield from markdown_table(
+    yield from format_markdown_table(
         ("fact", "the same", "share", "differ, ours → theirs"), rows
     )
 
@@ -431,7 +440,7 @@ def format_comparison_table(counts: BuildComparison) -> Iterator[str]:
 PUBLISHED_TABLE_NAME = "Table 1"
 #: The rule set `official` has only the metrics that the paper prints.
 #: Maps from printed names to the names of metrics and of systems on the board.
-RULES, METRICS, SYSTEMS = (
+PUBLISHED_RULES, METRIC_BY_PUBLISHED_NAME, BASELINE_BY_PUBLISHED_NAME = (
     "official",
     {"R@10": "recall@10", "M@10": "mrr@10"},
     {"BM25": "bm25-okapi"},
@@ -466,7 +475,9 @@ PUBLISHED_DIMENSION_NAMES: Mapping[str, tuple[str, Mapping[str, str]]] = {
 }
 
 
-def placements(published: Path, candidates: int = 0) -> Iterator[str]:
+def iterate_diagnostic_placements(
+    published: Path, candidates: int = 0
+) -> Iterator[str]:
     remark = f"Each system ranks {candidates:,} papers here, those of the paper a collection of millions: "
     remark += "the fewer there are, the higher are all figures."
     expected = "examples/citation-recommendation-2024/maharjan-2024.json"
@@ -478,8 +489,12 @@ def placements(published: Path, candidates: int = 0) -> Iterator[str]:
     if not printed <= set(PUBLISHED_DIMENSION_NAMES):
         raise make_refusal(f"has no {PUBLISHED_TABLE_NAME} {what}", published, expected)
     for name, (dimension, named) in PUBLISHED_DIMENSION_NAMES.items():
-        for metric, ours in METRICS.items() if name in printed else ():
-            beside = {"rules": RULES, "metrics": {metric: ours}, "systems": SYSTEMS}
+        for metric, ours in METRIC_BY_PUBLISHED_NAME.items() if name in printed else ():
+            beside = {
+                "rules": PUBLISHED_RULES,
+                "metrics": {metric: ours},
+                "systems": BASELINE_BY_PUBLISHED_NAME,
+            }
             yield format_published_table(
                 {**beside, "dimension": dimension, "classes": named, "remark": remark},
                 table=PUBLISHED_TABLE_NAME,

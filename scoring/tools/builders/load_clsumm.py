@@ -11,13 +11,18 @@ from scoring.tools.builders.contexts import (
     determine_mark_style,
     insert_placeholder,
     replace_unmarked_citations,
-    tokens,
+    split_into_tokens,
 )
-from scoring.tools.builders.corpus import Context, Paper, Reference
+from scoring.tools.builders.corpus import CitationContext, CorpusPaper, CorpusReference
 from scoring.tools.builders.reading import keep_letters_and_digits, make_refusal
-from scoring.tools.builders.store import Store
-from tasks.types.clsumm.topics import TITLE, InputCitance, Sentence, read_input_topics
-from tasks.types.files import open_inputs
+from scoring.tools.builders.store import CorpusStore
+from tasks.types.clsumm.topics import (
+    TITLE,
+    InputCitance,
+    PaperSentence,
+    read_input_topics,
+)
+from tasks.types.files import open_files_of_all_inputs
 
 ABSTRACT_SECTION_NAME = "abstract"
 #: Minimum number of letters of a sentence that is looked up in a citance.
@@ -28,8 +33,8 @@ def fits(path: Path) -> bool:
     return path.is_dir() and any(path.glob("**/Citance_XML"))
 
 
-def load(path: Path, store: Store) -> None:
-    read = read_input_topics(open_inputs([path]), {"annotation": "auto"})
+def load(path: Path, store: CorpusStore) -> None:
+    read = read_input_topics(open_files_of_all_inputs([path]), {"annotation": "auto"})
     if not (topics := [topic for topic in read if topic.papers]):
         raise make_refusal("no topic has the papers that cite it", path)
     papers = {
@@ -37,7 +42,7 @@ def load(path: Path, store: Store) -> None:
     }
     for paper in papers.values():
         store.add_paper(paper)
-    citing_papers: dict[str, Sequence[Sentence]] = {}
+    citing_papers: dict[str, Sequence[PaperSentence]] = {}
     for topic in topics:
         for name, sentences in sorted(topic.papers.items()):
             citing_papers.setdefault(name, sentences)
@@ -45,11 +50,11 @@ def load(path: Path, store: Store) -> None:
         _add_citing_paper(store, papers, citing, sentences)
     pairs = ((topic, citance) for topic in topics for citance in topic.citances)
     for number, (topic, citance) in enumerate(pairs):
-        sentences = topic.citing_paper(citance)
+        sentences = topic.get_sentences_of_citing_paper(citance)
         if (place := _find_citance_sentence(citance, sentences)) is None:
             continue
         citing = citance.name.citing.partition(".")[0]
-        context = Context(
+        context = CitationContext(
             context_id=f"{citing}_{topic.name}_{number:03d}",
             section=sentences[place].section,
             before=_join_sentences_without_marks(
@@ -70,25 +75,25 @@ def load(path: Path, store: Store) -> None:
 
 
 def _add_citing_paper(
-    store: Store,
-    papers: Mapping[str, Paper],
+    store: CorpusStore,
+    papers: Mapping[str, CorpusPaper],
     citing: str,
-    sentences: Sequence[Sentence],
+    sentences: Sequence[PaperSentence],
 ) -> None:
     if citing not in papers:
         store.add_paper(_convert_paper(citing, sentences))
     for name, paper in papers.items():
         # A paper is never among the references of the paper itself.
         if name != citing:
-            reference = Reference(
+            reference = CorpusReference(
                 ref_id=name, target=name, raw=paper.title, title=paper.title
             )
             store.add_reference(citing, reference)
     for sentence in sentences:
-        store.add_sentence(len(tokens(sentence.text)))
+        store.add_sentence(len(split_into_tokens(sentence.text)))
 
 
-def _convert_paper(name: str, sentences: Sequence[Sentence]) -> Paper:
+def _convert_paper(name: str, sentences: Sequence[PaperSentence]) -> CorpusPaper:
     abstract = " ".join(
         sentence.text
         for sentence in sentences
@@ -97,7 +102,7 @@ def _convert_paper(name: str, sentences: Sequence[Sentence]) -> Paper:
     title = " ".join(
         sentence.text for sentence in sentences if sentence.section == TITLE
     )
-    return Paper(
+    return CorpusPaper(
         paper_id=name,
         title=title,
         abstract=abstract,
@@ -106,7 +111,7 @@ def _convert_paper(name: str, sentences: Sequence[Sentence]) -> Paper:
 
 
 def _find_citance_sentence(
-    citance: InputCitance, sentences: Sequence[Sentence]
+    citance: InputCitance, sentences: Sequence[PaperSentence]
 ) -> int | None:
     if citance.offsets:
         places = {sentence.sid: index for index, sentence in enumerate(sentences)}
@@ -126,5 +131,5 @@ def _find_citance_sentence(
     return None
 
 
-def _join_sentences_without_marks(sentences: Sequence[Sentence]) -> str:
+def _join_sentences_without_marks(sentences: Sequence[PaperSentence]) -> str:
     return " ".join(replace_unmarked_citations(sentence.text) for sentence in sentences)

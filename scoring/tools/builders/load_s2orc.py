@@ -13,24 +13,24 @@ from pathlib import Path
 
 from scoring.tools.builders.contexts import add_article_contexts
 from scoring.tools.builders.corpus import (
-    Article,
-    Author,
-    Mark,
-    Paper,
+    CitationMark,
+    CorpusAuthor,
+    CorpusPaper,
+    CorpusReference,
+    PaperWithParagraphs,
     Paragraph,
-    Reference,
 )
 from scoring.tools.builders.reading import (
-    Record,
+    CorpusRecord,
+    get_text,
     list_corpus_files,
     list_or_empty,
     mapping_or_empty,
-    text,
     whole,
 )
-from scoring.tools.builders.store import Store
+from scoring.tools.builders.store import CorpusStore
 from tasks.types.guarded.json_reader import read_json
-from tasks.types.problems import InputRefused, Problem, quoted
+from tasks.types.problems import InputRefused, Problem, shorten_quoted_line
 
 #: The class of citation context for each citation intent in S2AG.
 TYPE_OF_S2_INTENT = {
@@ -44,12 +44,12 @@ TYPE_OF_S2_INTENT = {
 files = list_corpus_files
 
 
-def fits_record(record: Record) -> bool:
+def fits_record(record: CorpusRecord) -> bool:
     papers = {"corpusid", "pdf_parse", "latex_parse", "body_text", "mag_field_of_study"}
     return bool((papers | {"citingcorpusid", "authorid"}) & set(record))
 
 
-def add(record: Record, file: Path, store: Store) -> None:
+def add(record: CorpusRecord, file: Path, store: CorpusStore) -> None:
     if {"citingcorpusid", "citedcorpusid"} <= set(record):
         pairs = zip(
             list_or_empty(record.get("contexts")),
@@ -63,7 +63,10 @@ def add(record: Record, file: Path, store: Store) -> None:
                 if name in TYPE_OF_S2_INTENT
             ]
             if types and isinstance(context, str):
-                papers = text(record, "citingcorpusid"), text(record, "citedcorpusid")
+                papers = (
+                    get_text(record, "citingcorpusid"),
+                    get_text(record, "citedcorpusid"),
+                )
                 store.add_intent(*papers, context, types[0])
     elif "authorid" in record and "corpusid" not in record:
         store.add_author(_convert_author(record, file))
@@ -77,12 +80,12 @@ def add(record: Record, file: Path, store: Store) -> None:
             message=f"a line of no kind that is known here, with {', '.join(record) or 'no fields'}",
             expected="a text, the metadata of a paper (“corpusid” or “paper_id”), a citation "
             "(“citingcorpusid” and “citedcorpusid”) or an author (“authorid”)",
-            quote=quoted(json.dumps(record, ensure_ascii=False)[:1000]),
+            quote=shorten_quoted_line(json.dumps(record, ensure_ascii=False)[:1000]),
         )
         raise InputRefused([problem])
 
 
-def _parse_article(record: Record) -> Article | None:
+def _parse_article(record: CorpusRecord) -> PaperWithParagraphs | None:
     content = mapping_or_empty(record.get("content"))
     if content.get("annotations"):
         return _convert_annotated_article(record, content)
@@ -91,7 +94,7 @@ def _parse_article(record: Record) -> Article | None:
     )
     if "body_text" not in mapping_or_empty(parse):
         return None
-    paper_id = text(record, "paper_id")
+    paper_id = get_text(record, "paper_id")
     references = []
     for name, value in mapping_or_empty(
         mapping_or_empty(parse).get("bib_entries")
@@ -100,15 +103,17 @@ def _parse_article(record: Record) -> Article | None:
         people = ", ".join(
             filter(None, map(_format_author_name, list_or_empty(entry.get("authors"))))
         )
-        title, year = text(entry, "title"), whole(entry, "year")
-        printed = (people, title, text(entry, "venue"), str(year or ""))
+        title, year = get_text(entry, "title"), whole(entry, "year")
+        printed = (people, title, get_text(entry, "venue"), str(year or ""))
         raw, ref_id = (
-            text(entry, "raw_text") or ". ".join(filter(None, printed)),
+            get_text(entry, "raw_text") or ". ".join(filter(None, printed)),
             f"{paper_id}:{name}",
         )
-        target = text(entry, "link") or ref_id
+        target = get_text(entry, "link") or ref_id
         references.append(
-            Reference(ref_id=ref_id, target=target, raw=raw, title=title, year=year)
+            CorpusReference(
+                ref_id=ref_id, target=target, raw=raw, title=title, year=year
+            )
         )
     paragraphs = []
     for part in ("abstract", "body_text"):
@@ -123,14 +128,16 @@ def _parse_article(record: Record) -> Article | None:
                 )
             ]
             paragraphs.append(
-                Paragraph(section=text(paragraph, "section"), text=body, marks=marks)
+                Paragraph(
+                    section=get_text(paragraph, "section"), text=body, marks=marks
+                )
             )
-    return Article(
+    return PaperWithParagraphs(
         paper=_convert_paper(record), references=references, paragraphs=paragraphs
     )
 
 
-def _convert_paper(record: Record) -> Paper:
+def _convert_paper(record: CorpusRecord) -> CorpusPaper:
     abstract = record.get("abstract")
     inbound = record.get("inbound_citations")
     authors = list_or_empty(record.get("authors"))
@@ -138,11 +145,11 @@ def _convert_paper(record: Record) -> Paper:
     fields = list_or_empty(record.get("mag_field_of_study")) or [
         field.get("category") for field in of_s2
     ]
-    return Paper(
-        paper_id=text(record, "paper_id", "corpusid"),
-        title=text(record, "title"),
+    return CorpusPaper(
+        paper_id=get_text(record, "paper_id", "corpusid"),
+        title=get_text(record, "title"),
         authors="; ".join(filter(None, map(_format_author_name, authors))),
-        abstract=text(record, "abstract") if isinstance(abstract, str) else "",
+        abstract=get_text(record, "abstract") if isinstance(abstract, str) else "",
         field=str(fields[0]) if fields and fields[0] else None,
         year=whole(record, "year"),
         citations=whole(record, "citationcount")
@@ -150,63 +157,66 @@ def _convert_paper(record: Record) -> Paper:
         else len(list_or_empty(inbound)),
         author_ids=tuple(
             filter(
-                None, (text(mapping_or_empty(author), "authorId") for author in authors)
+                None,
+                (get_text(mapping_or_empty(author), "authorId") for author in authors),
             )
         ),
     )
 
 
-def _convert_author(record: Record, file: Path) -> Author:
-    name = text(record, "authorid")
+def _convert_author(record: CorpusRecord, file: Path) -> CorpusAuthor:
+    name = get_text(record, "authorid")
     faults = [] if name else [("an author without “authorid”", "the id of an author")]
     keys = {"h_index": "hindex", "papers": "papercount", "citations": "citationcount"}
     for key in keys.values():
         if (value := record.get(key)) is not None and (
             type(value) is not int or value < 0
         ):
-            message = f"“{key}” of the author “{name}” is {quoted(json.dumps(value))}"
+            message = f"“{key}” of the author “{name}” is {shorten_quoted_line(json.dumps(value))}"
             faults.append((message, "a whole number from 0"))
     if faults:
         raise InputRefused(
             Problem(file=str(file), message=m, expected=e) for m, e in faults
         )
     numbers = {field: whole(record, key) for field, key in keys.items()}
-    return Author(author_id=name, name=text(record, "name"), **numbers)
+    return CorpusAuthor(author_id=name, name=get_text(record, "name"), **numbers)
 
 
 def _format_author_name(author: object) -> str:
     parts = mapping_or_empty(author)
-    return text(parts, "name") or " ".join(
-        filter(None, (text(parts, "first"), text(parts, "last")))
+    return get_text(parts, "name") or " ".join(
+        filter(None, (get_text(parts, "first"), get_text(parts, "last")))
     )
 
 
-def _convert_annotated_article(record: Record, content: Record) -> Article:
+def _convert_annotated_article(
+    record: CorpusRecord, content: CorpusRecord
+) -> PaperWithParagraphs:
     body = str(content.get("text") or "")
     annotations = mapping_or_empty(content.get("annotations"))
-    paper_id = text(record, "corpusid")
+    paper_id = get_text(record, "corpusid")
 
-    def spans(kind: str) -> list[_Span]:
+    def list_spans(kind: str) -> list[_AnnotatedSpan]:
         return sorted(
             _iterate_annotated_spans(annotations.get(kind), len(body)),
             key=lambda span: span[:2],
         )
 
-    def joined(kind: str) -> str:
+    def join_texts_of_spans(kind: str) -> str:
         return " ".join(
-            " ".join(body[start:end] for start, end, _ in spans(kind)).split()
+            " ".join(body[start:end] for start, end, _ in list_spans(kind)).split()
         )
 
     references = []
-    for start, end, span in spans("bibentry"):
+    for start, end, span in list_spans("bibentry"):
         attributes = mapping_or_empty(span.get("attributes"))
-        ref_id = f"{paper_id}:{text(attributes, 'id')}"
+        ref_id = f"{paper_id}:{get_text(attributes, 'id')}"
         raw = " ".join(body[start:end].split())
-        target = text(attributes, "matched_paper_id") or ref_id
-        references.append(Reference(ref_id=ref_id, target=target, raw=raw))
-    headings, marks = spans("sectionheader"), spans("bibref")
+        target = get_text(attributes, "matched_paper_id") or ref_id
+        references.append(CorpusReference(ref_id=ref_id, target=target, raw=raw))
+    headings, marks = list_spans("sectionheader"), list_spans("bibref")
     paragraphs = []
-    for start, end, _ in spans("paragraph"):
+    for start, end, _ in list_spans("paragraph"):
         before = [heading for heading in headings if heading[0] < start]
         section = (
             " ".join(body[before[-1][0] : before[-1][1]].split()) if before else ""
@@ -223,14 +233,22 @@ def _convert_annotated_article(record: Record, content: Record) -> Article:
         paragraphs.append(
             Paragraph(section=section, text=body[start:end], marks=paragraph_marks)
         )
-    paper = Paper(paper_id=paper_id, title=joined("title"), abstract=joined("abstract"))
-    return Article(paper=paper, references=references, paragraphs=paragraphs)
+    paper = CorpusPaper(
+        paper_id=paper_id,
+        title=join_texts_of_spans("title"),
+        abstract=join_texts_of_spans("abstract"),
+    )
+    return PaperWithParagraphs(
+        paper=paper, references=references, paragraphs=paragraphs
+    )
 
 
-_Span = tuple[int, int, Record]
+_AnnotatedSpan = tuple[int, int, CorpusRecord]
 
 
-def _iterate_annotated_spans(annotation: object, length: int) -> Iterator[_Span]:
+def _iterate_annotated_spans(
+    annotation: object, length: int
+) -> Iterator[_AnnotatedSpan]:
     if isinstance(annotation, str):
         annotation = read_json(annotation, constant=float)
     for span in map(mapping_or_empty, list_or_empty(annotation)):
@@ -239,10 +257,10 @@ def _iterate_annotated_spans(annotation: object, length: int) -> Iterator[_Span]
             yield start, end, span
 
 
-def _make_citation_mark(body: str, span: _Span, paper_id: str) -> Mark:
+def _make_citation_mark(body: str, span: _AnnotatedSpan, paper_id: str) -> CitationMark:
     start, end, facts = span
-    name = text(facts, "ref_id")
-    return Mark(
+    name = get_text(facts, "ref_id")
+    return CitationMark(
         start=start,
         end=end,
         text=body[start:end],

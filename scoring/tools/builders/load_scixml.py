@@ -19,30 +19,30 @@ from typing import NamedTuple
 from xml.etree import ElementTree as ET
 
 from scoring.tools.builders.corpus import (
-    Article,
-    Mark,
-    Paper,
+    CitationMark,
+    CorpusPaper,
+    CorpusReference,
+    MarkedUpSentence,
+    PaperWithParagraphs,
     Paragraph,
-    Reference,
-    Sentence,
 )
 from scoring.tools.builders.reading import make_refusal
-from scoring.tools.builders.store import Store
+from scoring.tools.builders.store import CorpusStore
 from scoring.tools.builders.xml_papers import (
     TitleIndex,
     join_element_text,
+    list_xml_files,
     load_papers,
     parse_xml_file,
-    xml_files,
 )
-from tasks.types.problems import quoted
+from tasks.types.problems import shorten_quoted_line
 
 _YEAR_PATTERN = re.compile(r"\b(?:1[6-9]|20)\d\d")
 
 
 def fits(path: Path) -> bool:
     """Return True if the first XML file of the folder is a paper in the format SciXML."""
-    if (first := next(iter(xml_files(path)), None)) is None:
+    if (first := next(iter(list_xml_files(path)), None)) is None:
         return False
     with first.open("rb") as stream:
         start = stream.read(4_096).decode(errors="replace").upper()
@@ -51,11 +51,11 @@ def fits(path: Path) -> bool:
     )
 
 
-def load(path: Path, store: Store) -> None:
+def load(path: Path, store: CorpusStore) -> None:
     load_papers(path, store, _read_name_and_title, _read_article)
 
 
-def _read_article(file: Path, titles: TitleIndex) -> Article:
+def _read_article(file: Path, titles: TitleIndex) -> PaperWithParagraphs:
     return _convert_article(_parse_scixml_root(file), file, titles)
 
 
@@ -67,7 +67,7 @@ def _parse_scixml_root(file: Path) -> ET.Element:
     if root.tag != "PAPER":
         expected = "PAPER; GROBID's TEI is read with `--form tei`"
         raise make_refusal(
-            f"the outermost element is {quoted(root.tag)}", file, expected
+            f"the outermost element is {shorten_quoted_line(root.tag)}", file, expected
         )
     return root
 
@@ -77,7 +77,9 @@ def _read_name_and_title(file: Path) -> tuple[str, str]:
     return _read_paper_name(root, file), _read_title(root)
 
 
-def _convert_article(root: ET.Element, file: Path, titles: TitleIndex) -> Article:
+def _convert_article(
+    root: ET.Element, file: Path, titles: TitleIndex
+) -> PaperWithParagraphs:
     name = _read_paper_name(root, file)
     entries = []
     for number, element in enumerate(root.iter("REFERENCE")):
@@ -88,9 +90,9 @@ def _convert_article(root: ET.Element, file: Path, titles: TitleIndex) -> Articl
         )
         ref_id = element.get("ID", "") or f"r{number}"
         year = _YEAR_PATTERN.search(date or raw)
-        target = titles.paper_of(title, raw) or f"{name}:{ref_id}"
+        target = titles.find_paper(title, raw) or f"{name}:{ref_id}"
         whole = int(year[0]) if year else None
-        reference = Reference(
+        reference = CorpusReference(
             ref_id=ref_id, target=target, raw=raw, title=title, year=whole
         )
         surnames = tuple(
@@ -128,8 +130,8 @@ def _convert_article(root: ET.Element, file: Path, titles: TitleIndex) -> Articl
         unmarked += [
             sentence.text[end:start] for end, start in zip(ends, starts, strict=True)
         ]
-    return Article(
-        paper=Paper(
+    return PaperWithParagraphs(
+        paper=CorpusPaper(
             paper_id=name,
             title=_read_title(root),
             authors="; ".join(filter(None, authors)),
@@ -157,7 +159,7 @@ def _read_title(root: ET.Element) -> str:
 
 
 class _ReferenceEntry(NamedTuple):
-    reference: Reference
+    reference: CorpusReference
     own_id: str
     surnames: tuple[str, ...]
     year: str
@@ -182,9 +184,9 @@ def _iterate_paragraphs(
 
 def _convert_sentence(
     element: ET.Element, entries: Sequence[_ReferenceEntry]
-) -> Sentence:
+) -> MarkedUpSentence:
     parts: list[str] = []
-    marks: list[Mark] = []
+    marks: list[CitationMark] = []
 
     def walk(inner: ET.Element) -> None:
         if inner.tag == "REF":
@@ -192,7 +194,7 @@ def _convert_sentence(
             parts.append(printed or "?")
             ref_id = _find_cited_entry(inner, printed, entries)
             marks.append(
-                Mark(
+                CitationMark(
                     start=start, end=start + len(parts[-1]), text=printed, ref_id=ref_id
                 )
             )
@@ -208,7 +210,7 @@ def _convert_sentence(
     )
     concepts = (inner.get("TYPE", "") for inner in children)
     zone = element.get("AZ", "").strip() or next(filter(None, concepts), None)
-    return Sentence(text="".join(parts), marks=marks, zone=zone)
+    return MarkedUpSentence(text="".join(parts), marks=marks, zone=zone)
 
 
 def _find_cited_entry(

@@ -13,17 +13,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
-from scoring.tools.builders.corpus import Article, Mark, Paper, Paragraph, Reference
+from scoring.tools.builders.corpus import (
+    CitationMark,
+    CorpusPaper,
+    CorpusReference,
+    PaperWithParagraphs,
+    Paragraph,
+)
 from scoring.tools.builders.reading import make_refusal
-from scoring.tools.builders.store import Store
+from scoring.tools.builders.store import CorpusStore
 from scoring.tools.builders.xml_papers import (
     TitleIndex,
     join_element_text,
+    list_xml_files,
     load_papers,
     parse_xml_file,
-    xml_files,
 )
-from tasks.types.problems import quoted
+from tasks.types.problems import shorten_quoted_line
 
 _TEI_NAMESPACE = "{http://www.tei-c.org/ns/1.0}"
 _XML_ID_ATTRIBUTE = "{http://www.w3.org/XML/1998/namespace}id"
@@ -34,17 +40,17 @@ _REMOVED_NAME_ENDINGS = (".tei", ".grobid")
 
 def fits(path: Path) -> bool:
     """Return True if the first XML file of the folder is in the format TEI."""
-    if (first := next(iter(xml_files(path)), None)) is None:
+    if (first := next(iter(list_xml_files(path)), None)) is None:
         return False
     with first.open("rb") as stream:
         return re.search(rb"<(?:\w+:)?TEI[\s>]", stream.read(4_096)) is not None
 
 
-def load(path: Path, store: Store) -> None:
+def load(path: Path, store: CorpusStore) -> None:
     load_papers(path, store, _read_name_and_title, _read_article)
 
 
-def _read_article(file: Path, titles: TitleIndex) -> Article:
+def _read_article(file: Path, titles: TitleIndex) -> PaperWithParagraphs:
     return _convert_article(_parse_tei_root(file), _read_paper_name(file), titles)
 
 
@@ -55,7 +61,7 @@ def _parse_tei_root(file: Path) -> ET.Element:
     if root.tag != "TEI":
         expected = "TEI, as GROBID's processFulltextDocument writes it"
         raise make_refusal(
-            f"the outermost element is {quoted(root.tag)}", file, expected
+            f"the outermost element is {shorten_quoted_line(root.tag)}", file, expected
         )
     return root
 
@@ -75,7 +81,9 @@ def _read_title(root: ET.Element) -> str:
     return join_element_text(root.find("teiHeader/fileDesc/titleStmt/title"))
 
 
-def _convert_article(root: ET.Element, name: str, titles: TitleIndex) -> Article:
+def _convert_article(
+    root: ET.Element, name: str, titles: TitleIndex
+) -> PaperWithParagraphs:
     references = {
         entry.get(_XML_ID_ATTRIBUTE, ""): _convert_reference(entry, name, titles)
         for entry in root.iterfind("text/back//listBibl/biblStruct")
@@ -94,8 +102,8 @@ def _convert_article(root: ET.Element, name: str, titles: TitleIndex) -> Article
         if source is None
         else [_read_person_name(one) for one in source.iter("author")]
     )
-    return Article(
-        paper=Paper(
+    return PaperWithParagraphs(
+        paper=CorpusPaper(
             paper_id=name,
             title=_read_title(root),
             authors="; ".join(filter(None, authors)),
@@ -110,7 +118,9 @@ def _convert_article(root: ET.Element, name: str, titles: TitleIndex) -> Article
     )
 
 
-def _convert_reference(entry: ET.Element, name: str, titles: TitleIndex) -> Reference:
+def _convert_reference(
+    entry: ET.Element, name: str, titles: TitleIndex
+) -> CorpusReference:
     title = join_element_text(entry.find("analytic/title")) or join_element_text(
         entry.find("monogr/title")
     )
@@ -126,9 +136,9 @@ def _convert_reference(entry: ET.Element, name: str, titles: TitleIndex) -> Refe
     year = _find_publication_year(entry)
     printed = raw or ". ".join(filter(None, (people, title, str(year or ""))))
     ref_id = f"{name}:{entry.get(_XML_ID_ATTRIBUTE, '')}"
-    return Reference(
+    return CorpusReference(
         ref_id=ref_id,
-        target=titles.paper_of(title, printed) or ref_id,
+        target=titles.find_paper(title, printed) or ref_id,
         raw=printed,
         title=title,
         year=year,
@@ -148,7 +158,7 @@ def _find_publication_year(element: ET.Element | None) -> int | None:
 
 
 def _iterate_paragraphs(
-    element: ET.Element, section: str, references: Mapping[str, Reference]
+    element: ET.Element, section: str, references: Mapping[str, CorpusReference]
 ) -> Iterator[Paragraph]:
     for child in element:
         if child.tag == "div":
@@ -159,10 +169,10 @@ def _iterate_paragraphs(
 
 
 def _convert_paragraph(
-    element: ET.Element, section: str, references: Mapping[str, Reference]
+    element: ET.Element, section: str, references: Mapping[str, CorpusReference]
 ) -> Paragraph:
     parts: list[str] = []
-    marks: list[Mark] = []
+    marks: list[CitationMark] = []
 
     def walk(inner: ET.Element) -> None:
         if inner.tag == "ref" and inner.get("type") == "bibr":
@@ -171,7 +181,9 @@ def _convert_paragraph(
             cited = references.get(inner.get("target", "").removeprefix("#"))
             ref_id = cited.ref_id if cited else None
             marks.append(
-                Mark(start=start, end=start + len(printed), text=printed, ref_id=ref_id)
+                CitationMark(
+                    start=start, end=start + len(printed), text=printed, ref_id=ref_id
+                )
             )
             return
         parts.append(inner.text or "")

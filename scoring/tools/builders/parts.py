@@ -30,15 +30,25 @@ from scoring.tools.builders.reading import (
     choose_loader,
     make_refusal,
 )
-from scoring.tools.builders.store import Store
-from tasks.types.problems import InputRefused, Problem, needed, refuse
+from scoring.tools.builders.store import CorpusStore
+from tasks.types.problems import (
+    InputRefused,
+    Problem,
+    convert_to_unavailable,
+    raise_if_any_problem_is_fatal,
+)
 
 #: The size in bytes of the parts into which large files of a corpus are divided.
 #: A compressed or smaller file of a corpus is a single part.
 PART_BYTES = 64 << 20
 #: Increase the version if a change of the code changes a part's database.
 PART_FORMAT_VERSION = 2
-MANIFEST, LOCK, STORE, PARTS = "work.json", "lock", "corpus", "parts"
+MANIFEST_FILE, LOCK_FILE, STORE_FILE, PARTS_FOLDER = (
+    "work.json",
+    "lock",
+    "corpus",
+    "parts",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +90,7 @@ def read_part_into_store(part: CorpusPart) -> list[Problem]:
     path = make_unfinished_path(part.out)
     try:
         form = choose_loader(part.form, part.path)
-        with closing(Store(path, **part.settings)) as store:
+        with closing(CorpusStore(path, **part.settings)) as store:
             if form.add is None:
                 form.load(part.path, store)
             else:
@@ -103,7 +113,7 @@ def read_corpus(
     with_texts: bool = False,
     around: int = 1,
     sentences: str = RULES_SPLITTER_NAME,
-) -> Iterator[Store]:
+) -> Iterator[CorpusStore]:
     read = choose_loader(form, corpus)
     if sentences != RULES_SPLITTER_NAME and not read.has_paragraphs:
         message = f"a corpus of the form {read.name} has sentences already, which “{sentences}” cannot split"
@@ -126,18 +136,20 @@ def read_corpus(
                 "sentences": choose_splitter(sentences).name,
             }
             stack.enter_context(_prepare_work_folder(work, corpus, how))
-        path = folder / STORE
+        path = folder / STORE_FILE
         path.unlink(missing_ok=True)
-        store = stack.enter_context(closing(Store(path, **settings)))
+        store = stack.enter_context(closing(CorpusStore(path, **settings)))
         stack.callback(path.unlink)
-        if work is None and workers.are_alone:
+        if work is None and workers.is_single_process:
             read.load(corpus, store)
         else:
-            (folder / PARTS).mkdir(exist_ok=True)
-            divided = list(split_into_parts(corpus, read, folder / PARTS, settings))
+            (folder / PARTS_FOLDER).mkdir(exist_ok=True)
+            divided = list(
+                split_into_parts(corpus, read, folder / PARTS_FOLDER, settings)
+            )
             workers.run(read_part_into_store, divided)
             for part in divided:
-                store.merge(part.out)
+                store.merge_part(part.out)
         yield store
 
 
@@ -146,7 +158,7 @@ def _prepare_work_folder(
     work: Path, corpus: Path, how: Mapping[str, Any]
 ) -> Iterator[None]:
     work.mkdir(parents=True, exist_ok=True)
-    manifest = work / MANIFEST
+    manifest = work / MANIFEST_FILE
     files = (
         [corpus]
         if corpus.is_file()
@@ -185,7 +197,7 @@ def _prepare_work_folder(
         json.dumps(wanted, ensure_ascii=False, indent=1), encoding="utf-8"
     )
     unfinished.replace(manifest)
-    with work.joinpath(LOCK).open("w") as lock:
+    with work.joinpath(LOCK_FILE).open("w") as lock:
         try:
             flock(lock, LOCK_EX | LOCK_NB)
         except BlockingIOError as taken:
@@ -201,11 +213,11 @@ def _prepare_work_folder(
 MAX_POOL_RESTARTS = 5
 UNFINISHED_FILE_ENDING = ".unfinished"
 #: Maximum number of seconds to wait for the first answer of the cluster.
-PATIENCE = 30
+CLUSTER_TIMEOUT_SECONDS = 30
 
 #: A function that runs a task in another process and writes the task's output file.
 #: The function returns the problems that it finds in the task's input.
-Run = Callable[[Any], list[Problem]]
+RunTask = Callable[[Any], list[Problem]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,28 +231,28 @@ class Workers:
     cluster: str = ""
 
     @property
-    def are_alone(self) -> bool:
+    def is_single_process(self) -> bool:
         return self.jobs == 1 and not self.cluster
 
-    def run(self, run: Run, tasks: Sequence[Any]) -> None:
+    def run(self, run: RunTask, tasks: Sequence[Any]) -> None:
         open_tasks = [task for task in tasks if not task.out.exists()]
         if self.cluster:
-            with needed("--cluster needs the package distributed"):
+            with convert_to_unavailable("--cluster needs the package distributed"):
                 from distributed import Client
-            with needed(
+            with convert_to_unavailable(
                 f"no cluster answers at {self.cluster}: {{}}", OSError, ValueError
             ):
-                client = Client(self.cluster, timeout=PATIENCE)
+                client = Client(self.cluster, timeout=CLUSTER_TIMEOUT_SECONDS)
             with client:
                 for future in [
                     client.submit(run, task, pure=False) for task in open_tasks
                 ]:
-                    refuse(future.result())
+                    raise_if_any_problem_is_fatal(future.result())
         elif self.jobs > 1:
             _run_in_processes(run, open_tasks, self.jobs)
         else:
             for task in open_tasks:
-                refuse(run(task))
+                raise_if_any_problem_is_fatal(run(task))
 
 
 #: Runs all tasks in the current process.
@@ -254,7 +266,7 @@ def make_unfinished_path(out: Path) -> Path:
     return out.with_name(f"{out.name}.{uuid4().hex}{UNFINISHED_FILE_ENDING}")
 
 
-def _run_in_processes(run: Run, tasks: Sequence[Any], jobs: int) -> None:
+def _run_in_processes(run: RunTask, tasks: Sequence[Any], jobs: int) -> None:
     for _ in range(MAX_POOL_RESTARTS):
         tasks = [task for task in tasks if not task.out.exists()]
         pool = ProcessPoolExecutor(
@@ -262,7 +274,7 @@ def _run_in_processes(run: Run, tasks: Sequence[Any], jobs: int) -> None:
         )
         try:
             for future in [pool.submit(run, task) for task in tasks]:
-                refuse(future.result())
+                raise_if_any_problem_is_fatal(future.result())
         except BrokenProcessPool:
             continue
         finally:
@@ -279,8 +291,8 @@ def _exit_when_parent_ends() -> None:
     parent = parent_process()
     assert parent is not None, "called in a process that another one started"
 
-    def watch() -> None:
+    def wait_for_parent_to_end() -> None:
         wait([parent.sentinel])
         os._exit(1)
 
-    threading.Thread(target=watch, daemon=True).start()
+    threading.Thread(target=wait_for_parent_to_end, daemon=True).start()

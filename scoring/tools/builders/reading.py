@@ -13,11 +13,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Any, cast
 
-from scoring.tools.builders.store import Store
-from tasks.types.base import DIGEST_RULE
+from scoring.tools.builders.store import CorpusStore
+from tasks.types.base import CURRENT_DIGEST_RULE
 from tasks.types.guarded.json_reader import read_json
-from tasks.types.problems import InputRefused, Problem, quoted
-from tasks.types.text import without_halves
+from tasks.types.problems import InputRefused, Problem, shorten_quoted_line
+from tasks.types.text import replace_surrogates_in_json
 
 _JSON_FILE_ENDINGS = (".jsonl", ".json", ".ndjson")
 _JSON_LINES_ENDINGS = (".jsonl", ".ndjson")
@@ -30,9 +30,9 @@ _ESCAPED_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 #: The maximum number of digits of an integer that the database can store.
 _MAX_INTEGER_DIGITS = 18
 
-Record = Mapping[str, Any]
+CorpusRecord = Mapping[str, Any]
 #: A function that adds a record from a file of a corpus to the store.
-Adding = Callable[[Record, Path, Store], None]
+AddRecord = Callable[[CorpusRecord, Path, CorpusStore], None]
 
 
 def make_refusal(
@@ -59,16 +59,23 @@ def list_corpus_files(path: Path) -> list[Path]:
     return files
 
 
-def records(path: Path, start: int = 0, end: int | None = None) -> Iterator[Record]:
+def iterate_records(
+    path: Path, start: int = 0, end: int | None = None
+) -> Iterator[CorpusRecord]:
     return (
-        record for record, _number, _place in _records_with_offsets(path, start, end)
+        record
+        for record, _number, _place in _iterate_records_with_offsets(path, start, end)
     )
 
 
 def add_records(
-    path: Path, add: Adding, store: Store, start: int = 0, end: int | None = None
+    path: Path,
+    add: AddRecord,
+    store: CorpusStore,
+    start: int = 0,
+    end: int | None = None,
 ) -> None:
-    for record, number, place in _records_with_offsets(path, start, end):
+    for record, number, place in _iterate_records_with_offsets(path, start, end):
         try:
             add(record, path, store)
         except InputRefused as refused:
@@ -80,9 +87,9 @@ def add_records(
             raise InputRefused(problems) from refused
 
 
-def _records_with_offsets(
+def _iterate_records_with_offsets(
     path: Path, start: int = 0, end: int | None = None
-) -> Iterator[tuple[Record, int, int | None]]:
+) -> Iterator[tuple[CorpusRecord, int, int | None]]:
     stream: IO[bytes]
     with (
         cast("IO[bytes]", gzip.open(path))
@@ -93,7 +100,7 @@ def _records_with_offsets(
         if start:
             stream.seek(start - 1)
             place = start - 1 + len(stream.readline())
-        lines = _decompressed_lines(stream, path)
+        lines = _iterate_decompressed_lines(stream, path)
         values = lines if start else _join_single_json_value(lines)
         for number, line in enumerate(values, start=1):
             if end is not None and place >= end:
@@ -104,7 +111,7 @@ def _records_with_offsets(
             try:
                 value = read_json(line, constant=float)
                 if _ESCAPED_SURROGATE.search(line):
-                    value = without_halves(value)
+                    value = replace_surrogates_in_json(value)
                 items = value if isinstance(value, list) else [value]
             except ValueError as fault:
                 raise _make_line_error(
@@ -127,7 +134,7 @@ def _join_single_json_value(lines: Iterator[bytes]) -> Iterator[bytes]:
     yield from lines
 
 
-def _decompressed_lines(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
+def _iterate_decompressed_lines(lines: Iterable[bytes], path: Path) -> Iterator[bytes]:
     try:
         yield from lines
     except (EOFError, gzip.BadGzipFile, zlib.error) as fault:
@@ -149,7 +156,7 @@ def _find_line_number(path: Path, number: int, place: int | None) -> int:
 def _make_line_error(
     path: Path, number: int, line: bytes, message: str
 ) -> InputRefused:
-    quote = quoted(line[:1000].decode(errors="replace"))
+    quote = shorten_quoted_line(line[:1000].decode(errors="replace"))
     return InputRefused(
         [Problem(file=str(path), line=number, message=message, quote=quote)]
     )
@@ -175,20 +182,20 @@ def compute_corpus_digest(corpus: Path) -> dict[str, str | int]:
         else:
             with path.open("rb") as stream:
                 hashlib.file_digest(stream, lambda: digest)
-    return {"sha256": digest.hexdigest(), "rule": DIGEST_RULE}
+    return {"sha256": digest.hexdigest(), "rule": CURRENT_DIGEST_RULE}
 
 
 def _compute_lines_digest(path: Path) -> bytes:
     lines = total = 0
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-        for line in _decompressed_lines(stream, path):
+        for line in _iterate_decompressed_lines(stream, path):
             if content := line.strip():
                 lines += 1
                 total += int.from_bytes(hashlib.sha256(content).digest())
     return f"{lines} {total % (1 << 256):064x}\n".encode()
 
 
-def text(record: Record, *keys: str) -> str:
+def get_text(record: CorpusRecord, *keys: str) -> str:
     """Return the value of the first of the keys whose value is a text, a number or a
     list of texts. If no key has such a value, return an empty text.
     """
@@ -216,7 +223,7 @@ def remove_reference_tokens(content: str) -> str:
     return " ".join(_DOUBLE_BRACE_TOKEN.sub(" ", content).split())
 
 
-def whole(record: Record, *keys: str) -> int | None:
+def whole(record: CorpusRecord, *keys: str) -> int | None:
     """Return the value of the first of the keys whose value is an integer, or a text
     with an integer.
 
@@ -243,7 +250,7 @@ def list_or_empty(value: object) -> Sequence[Any]:
     return value if isinstance(value, list) else ()
 
 
-def mapping_or_empty(value: object) -> Record:
+def mapping_or_empty(value: object) -> CorpusRecord:
     return value if isinstance(value, dict) else {}
 
 
@@ -269,15 +276,15 @@ class CorpusLoader:
             name,
             name not in FORMS_WITH_SENTENCES,
         )
-        self.as_a_whole: Callable[[Path, Store], None] | None = getattr(
+        self.as_a_whole: Callable[[Path, CorpusStore], None] | None = getattr(
             module, "load", None
         )
         self.files: Callable[[Path], Sequence[Path]] | None = getattr(
             module, "files", None
         )
-        self.add: Adding | None = getattr(module, "add", None)
+        self.add: AddRecord | None = getattr(module, "add", None)
 
-    def load(self, path: Path, store: Store) -> None:
+    def load(self, path: Path, store: CorpusStore) -> None:
         """Read a corpus into the store. The lines of the corpus may be in any order."""
         if self.as_a_whole is not None:
             self.as_a_whole(path, store)
@@ -305,7 +312,12 @@ def _detect_corpus_form(path: Path) -> str:
         if hasattr(module, "fits") and module.fits(path):
             return name
     first = next(
-        (record for file in list_corpus_files(path) for record in records(file)), None
+        (
+            record
+            for file in list_corpus_files(path)
+            for record in iterate_records(file)
+        ),
+        None,
     )
     for name, module in modules.items():
         if (

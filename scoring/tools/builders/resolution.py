@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from scoring.metrics.discourse import RULES
-from scoring.offline.arguments import markdown_table, write_lines
+from scoring.metrics.discourse import SPLITTING_RULES_VERSION
+from scoring.offline.arguments import format_markdown_table, write_json_lines
 from scoring.tools.baselines.resolution import METHOD_BY_NAME, WORD_WINDOWS
 from scoring.tools.builders.parts import SINGLE_PROCESS, Workers, read_corpus
 from scoring.tools.builders.reading import (
@@ -26,15 +26,15 @@ from scoring.tools.builders.season import (
     read_published_rows,
     write_data_sheet,
 )
-from scoring.tools.builders.store import SQL, Store
+from scoring.tools.builders.store import SQL, CorpusStore
 from tasks.types.citation_resolution import (
-    CITATIONS,
-    CONTEXTS,
-    INLINKS,
-    PAPERS,
-    REFERENCES,
+    CITATION_GRAPH_FILE_NAME,
+    CONTEXTS_FILE_NAME,
+    INLINKS_FILE_NAME,
+    PAPERS_FILE_NAME,
+    REFERENCES_FILE_NAME,
 )
-from tasks.types.ranking.records import section_class
+from tasks.types.ranking.records import classify_section_title
 
 BASELINES = ("references-tfidf-10-10", "references-tfidf-30-30")
 #: The collection has the papers of the corpus, or also all papers that they cite.
@@ -82,10 +82,10 @@ def build_resolution(
     sections: Counter[str] = Counter()
     zones: Counter[str] = Counter()
 
-    def counted(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def count_rows(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for row in rows:
             groups[str(len(row["gold"]))] += 1
-            sections[section_class(row["section"]) or "None"] += 1
+            sections[classify_section_title(row["section"]) or "None"] += 1
             zones[row.get("zone", "None")] += 1
             yield row
 
@@ -96,23 +96,27 @@ def build_resolution(
         progress("choosing papers whose references are in the collection")
         choose_references_and_papers(store, rules)
         progress("writing contexts")
-        write_lines(season.gold / CONTEXTS, counted(iterate_resolvable_contexts(store)))
+        write_json_lines(
+            season.gold / CONTEXTS_FILE_NAME,
+            count_rows(iterate_resolvable_contexts(store)),
+        )
         progress("writing references and papers")
         for file, query in (
-            (REFERENCES, SQL["resolution: references"]),
-            (PAPERS, SQL["resolution: papers"]),
+            (REFERENCES_FILE_NAME, SQL["resolution: references"]),
+            (PAPERS_FILE_NAME, SQL["resolution: papers"]),
         ):
             rows = map(dict, store.rows(query))
             filled = (
                 {key: value for key, value in row.items() if value not in (None, "")}
                 for row in rows
             )
-            write_lines(season.gold / file, filled)
-        write_lines(
-            season.gold / CITATIONS, map(dict, store.rows(SQL["resolution: citations"]))
+            write_json_lines(season.gold / file, filled)
+        write_json_lines(
+            season.gold / CITATION_GRAPH_FILE_NAME,
+            map(dict, store.rows(SQL["resolution: citations"])),
         )
         if rules.with_inlinks:
-            write_lines(season.gold / INLINKS, iterate_inlinks(store))
+            write_json_lines(season.gold / INLINKS_FILE_NAME, iterate_inlinks(store))
         options = {
             name: value
             for name, value in vars(rules).items()
@@ -122,7 +126,9 @@ def build_resolution(
             "corpus": {"form": name, **compute_corpus_digest(corpus), **store.sizes()},
             "rules": {
                 **options,
-                "sentences": RULES if name not in FORMS_WITH_SENTENCES else "as given",
+                "sentences": SPLITTING_RULES_VERSION
+                if name not in FORMS_WITH_SENTENCES
+                else "as given",
             },
             "papers": store.value("SELECT count(*) FROM tested"),
             "candidates": store.value(
@@ -137,7 +143,11 @@ def build_resolution(
     for fact, value in facts.items():
         title = fact.replace("_", " ")
         if isinstance(value, dict):
-            lines += [f"## {title}", "", *markdown_table(("", ""), value.items())]
+            lines += [
+                f"## {title}",
+                "",
+                *format_markdown_table(("", ""), value.items()),
+            ]
         else:
             lines += [f"{title}: {value:,}", ""]
     write_data_sheet(season.folder, facts, lines)
@@ -147,7 +157,7 @@ def build_resolution(
     return facts
 
 
-def choose_references_and_papers(store: Store, rules: ResolutionRules) -> None:
+def choose_references_and_papers(store: CorpusStore, rules: ResolutionRules) -> None:
     """Create the database table `internal` of references that are in the collection,
     and the table `tested` of the papers whose citations are tested.
     """
@@ -163,14 +173,14 @@ def choose_references_and_papers(store: Store, rules: ResolutionRules) -> None:
 
 
 def iterate_inlinks(
-    store: Store, *, without_tested: bool = True
+    store: CorpusStore, *, without_tested: bool = True
 ) -> Iterator[dict[str, Any]]:
     return map(
         dict, store.rows(SQL["resolution: inlinks"], {"without_tested": without_tested})
     )
 
 
-def iterate_resolvable_contexts(store: Store) -> Iterator[dict[str, Any]]:
+def iterate_resolvable_contexts(store: CorpusStore) -> Iterator[dict[str, Any]]:
     """Yield the citation contexts of the tested papers.
 
     The gold of a context consists of those of its cited references that belong to the
@@ -204,7 +214,7 @@ def _normalise_method_name(name: str) -> str:
     return re.sub(r"\band\b|\W", "", name)
 
 
-def placements(published: Path) -> Iterator[str]:
+def iterate_resolution_placements(published: Path) -> Iterator[str]:
     """For each context window, yield a table of the season file that compares published
     results with runs. Each table compares the published results of all methods with
     runs of the baselines of the same methods.

@@ -17,18 +17,18 @@ from scoring.tools.baselines.resolution import (
 )
 from scoring.tools.builders.reading import make_refusal
 from tasks.types.baselines import Baseline
-from tasks.types.files import open_inputs
-from tasks.types.problems import Unavailable
-from tasks.types.toml_lines import table
+from tasks.types.files import open_files_of_all_inputs
+from tasks.types.problems import SoftwareUnavailable
+from tasks.types.toml_lines import format_toml_table
 
-GOLD, BASELINES, SEASON = "gold", "baselines", "season.toml"
-_OPENS, _CLOSES = (
+GOLD, BASELINES_FOLDER, SEASON_FILE = "gold", "baselines", "season.toml"
+_DEFAULT_OPENING_TIME, _DEFAULT_CLOSING_TIME = (
     dt.datetime(2026, 1, 1, tzinfo=dt.UTC),
     dt.datetime(2035, 12, 31, 23, 59, 59, tzinfo=dt.UTC),
 )
 DEFAULT_SEASON_TIMES: Mapping[str, Any] = {
-    "opens": _OPENS,
-    "closes": _CLOSES,
+    "opens": _DEFAULT_OPENING_TIME,
+    "closes": _DEFAULT_CLOSING_TIME,
     "runs_per_day": 10,
 }
 
@@ -70,19 +70,19 @@ class SeasonFolder:
         }.items():
             run = (
                 self.folder
-                / BASELINES
+                / BASELINES_FOLDER
                 / f"{re.sub(r'[^a-z0-9.]+', '-', name.lower())}.jsonl"
             )
             run.parent.mkdir(exist_ok=True)
             try:
-                system.write(open_inputs([self.gold]), run)
-            except Unavailable as reason:
+                system.write(open_files_of_all_inputs([self.gold]), run)
+            except SoftwareUnavailable as reason:
                 missing.append(f"{name}: {reason}")
                 continue
             entries.append(
-                table(
+                format_toml_table(
                     "[[tasks.baselines]]",
-                    {"system": name, "run": f"{BASELINES}/{run.name}"},
+                    {"system": name, "run": f"{BASELINES_FOLDER}/{run.name}"},
                 )
             )
         season: dict[str, Any] = {
@@ -96,19 +96,21 @@ class SeasonFolder:
             season["published"] = [self.published.name]
         named = {"slug": self.task_type, "title": self.title, "type": self.task_type}
         tables = [
-            table("[season]", season),
-            table(
+            format_toml_table("[season]", season),
+            format_toml_table(
                 "[[tasks]]",
                 {**named, "rules": ["corrected", "official"], "card": "card.md"},
             ),
-            table("[[tasks.gold]]", {"paths": [GOLD], "reason": "First release."}),
-            table(
+            format_toml_table(
+                "[[tasks.gold]]", {"paths": [GOLD], "reason": "First release."}
+            ),
+            format_toml_table(
                 "[[tasks.phases]]",
                 {"slug": "open", "title": "Open evaluation", **DEFAULT_SEASON_TIMES},
             ),
         ]
         text = "\n".join([*tables, *self.placements, *entries])
-        self.folder.joinpath(SEASON).write_text(text, encoding="utf-8")
+        self.folder.joinpath(SEASON_FILE).write_text(text, encoding="utf-8")
         return missing
 
 
@@ -117,7 +119,7 @@ def make_baselines_of_methods(gold: Path) -> dict[str, Baseline]:
         f"{method.name}, {window}": METHOD_BASELINE.with_options(
             {"method": method.name, "window": window}
         )
-        for method in list_possible_methods(open_inputs([gold]))
+        for method in list_possible_methods(open_files_of_all_inputs([gold]))
         for window in QUERY_WINDOW_BY_NAME
     }
 
@@ -145,4 +147,4 @@ def format_published_table(recomputed: Mapping[str, Any], **facts: Any) -> str:
         (head, {key: value for key, value in values.items() if value})
         for head, values in heads.items()
     )
-    return "".join(table(head, values) for head, values in filled)
+    return "".join(format_toml_table(head, values) for head, values in filled)

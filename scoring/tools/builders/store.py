@@ -23,7 +23,7 @@ SQL = dict(part.split("\n", 1) for part in _QUERY_FILE_PARTS[1:])
 CACHE_SIZE_IN_KIB = 32_768
 
 
-class Store:
+class CorpusStore:
     """A database into which a loader reads a corpus, and from which builders select
     data with SQL.
 
@@ -53,7 +53,7 @@ class Store:
     def close(self) -> None:
         self.connection.close()
 
-    def add_paper(self, paper: corpus.Paper) -> None:
+    def add_paper(self, paper: corpus.CorpusPaper) -> None:
         values = {
             **vars(paper),
             "author_ids": json.dumps(paper.author_ids, ensure_ascii=False),
@@ -62,19 +62,19 @@ class Store:
             values["text"] = ""
         self.connection.execute(f"{SQL['store: paper']} {SQL['store: upsert']}", values)
 
-    def add_author(self, author: corpus.Author) -> None:
+    def add_author(self, author: corpus.CorpusAuthor) -> None:
         self.connection.execute(
             f"{SQL['store: author']} {SQL['store: upsert author']}", vars(author)
         )
 
-    def add_reference(self, paper_id: str, reference: corpus.Reference) -> None:
+    def add_reference(self, paper_id: str, reference: corpus.CorpusReference) -> None:
         self.connection.execute(
             "INSERT OR IGNORE INTO refs VALUES (NULL, :paper, :ref_id, :target, :raw, :title, :year,"
             " :citations)",
             {"paper": paper_id, **vars(reference)},
         )
 
-    def add_context(self, paper_id: str, context: corpus.Context) -> None:
+    def add_context(self, paper_id: str, context: corpus.CitationContext) -> None:
         try:
             self.connection.execute(
                 "INSERT INTO contexts VALUES (NULL, :context_id, :paper, :section, :before, :sentence,"
@@ -82,7 +82,7 @@ class Store:
                 {"paper": paper_id, **vars(context), "gold": json.dumps(context.gold)},
             )
         except sqlite3.IntegrityError as twice:
-            raise _duplicate_context_error(context.context_id) from twice
+            raise _build_duplicate_context_error(context.context_id) from twice
 
     def add_intent(self, *row: str) -> None:
         """Add the intent of a citation, as a row of citing paper, cited paper, sentence
@@ -109,7 +109,7 @@ class Store:
             (tokens,),
         )
 
-    def merge(self, part: Path) -> None:
+    def merge_part(self, part: Path) -> None:
         """Add all rows of another store to this store. The result is the same as after
         adding each row individually.
         """
@@ -123,7 +123,9 @@ class Store:
             f" {SQL['store: upsert author']}; {SQL['store: rest of part']} COMMIT;"
         )
         if self.value(SQL["store: last"].format("main")) != before + more:
-            raise _duplicate_context_error(self.value(SQL["store: twice"], (before,)))
+            raise _build_duplicate_context_error(
+                self.value(SQL["store: twice"], (before,))
+            )
         self.connection.execute("DETACH part")
 
     def rows(
@@ -159,7 +161,7 @@ class Store:
         return {name: self.value(f"SELECT {query}") for name, query in queries.items()}
 
 
-def _duplicate_context_error(context: str) -> InputRefused:
+def _build_duplicate_context_error(context: str) -> InputRefused:
     return InputRefused(
         [Problem(message=f"context “{context}” stands in the corpus twice")]
     )

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from scoring.tools.builders.classes import LengthThresholds, SamplingRules
-from scoring.tools.builders.corpus import PLACEHOLDER, load_spacy_pipeline
+from scoring.tools.builders.corpus import CITATION_PLACEHOLDER, load_spacy_pipeline
 from scoring.tools.builders.parts import Workers, make_unfinished_path
-from scoring.tools.builders.store import SQL, Store
+from scoring.tools.builders.store import SQL, CorpusStore
 from tasks.types.problems import Problem
 
 #: Groups of part-of-speech tags from the Penn Treebank.
@@ -29,7 +29,7 @@ TAGGING_BATCH_SIZE = 64
 _GROUP_OF_TAG = {tag: group for group, tags in TAGS_OF_GROUP.items() for tag in tags}
 
 
-class Tagger:
+class PartOfSpeechTagger:
     """Tags the words of sentences in which placeholders replace citations, because
     sentences without a placeholder can be ungrammatical.
     """
@@ -41,7 +41,7 @@ class Tagger:
             pipeline, "a tagger (`--tagger none` builds without one)", disable=unused
         )
 
-    def neighbours(
+    def iterate_tagged_neighbours(
         self, sentences: Iterable[tuple[int, str]]
     ) -> Iterator[dict[str, Any]]:
         """For each sentence, yield the words next to the placeholder and the groups of
@@ -50,13 +50,13 @@ class Tagger:
         Punctuation is skipped.
         """
         spaced = (
-            (text.replace(PLACEHOLDER, f" {PLACEHOLDER} "), number)
+            (text.replace(CITATION_PLACEHOLDER, f" {CITATION_PLACEHOLDER} "), number)
             for number, text in sentences
         )
         for document, number in self._nlp.pipe(
             spaced, as_tuples=True, batch_size=TAGGING_BATCH_SIZE
         ):
-            start = document.text.index(PLACEHOLDER)
+            start = document.text.index(CITATION_PLACEHOLDER)
             words = [
                 token for token in document if not token.is_punct and not token.is_space
             ]
@@ -65,7 +65,9 @@ class Tagger:
                     -1:
                 ],
                 "after": [
-                    token for token in words if token.idx >= start + len(PLACEHOLDER)
+                    token
+                    for token in words
+                    if token.idx >= start + len(CITATION_PLACEHOLDER)
                 ][:1],
             }
             beside: dict[str, Any] = {"number": number}
@@ -94,11 +96,11 @@ class _ContextRange(NamedTuple):
     out: Path
 
 
-def tag(
-    store: Store,
+def tag_contexts(
+    store: CorpusStore,
     rules: SamplingRules,
     thresholds: LengthThresholds,
-    tagger: Tagger,
+    tagger: PartOfSpeechTagger,
     workers: Workers,
     *,
     is_kept: bool = False,
@@ -114,7 +116,7 @@ def tag(
         (after, after + CONTEXTS_PER_RANGE)
         for after in range(0, highest, CONTEXTS_PER_RANGE)
     ]
-    if workers.are_alone and not is_kept:
+    if workers.is_single_process and not is_kept:
         for after, last in bounds:
             tagged = _iterate_tagged_contexts(
                 store.connection, tagger, after, last, rules.every_context
@@ -160,7 +162,7 @@ def _report_progress(
 
 
 def _tag_context_range(stretch: _ContextRange) -> list[Problem]:
-    tagger = _tagger(stretch.pipeline)
+    tagger = _load_cached_tagger(stretch.pipeline)
     with sqlite3.connect(f"{stretch.store.as_uri()}?mode=ro", uri=True) as connection:
         rows = list(
             _iterate_tagged_contexts(
@@ -175,13 +177,15 @@ def _tag_context_range(stretch: _ContextRange) -> list[Problem]:
 
 def _iterate_tagged_contexts(
     connection: sqlite3.Connection,
-    tagger: Tagger,
+    tagger: PartOfSpeechTagger,
     after: int,
     last: int,
     is_everything: bool,
 ) -> Iterator[dict[str, Any]]:
     values = {"after": after, "last": last, "every": is_everything}
-    return tagger.neighbours(connection.execute(SQL["tagging: to tag"], values))
+    return tagger.iterate_tagged_neighbours(
+        connection.execute(SQL["tagging: to tag"], values)
+    )
 
 
-_tagger = lru_cache(maxsize=1)(Tagger)
+_load_cached_tagger = lru_cache(maxsize=1)(PartOfSpeechTagger)

@@ -24,9 +24,12 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from scoring.metrics.discourse import RULES, sentence_spans
-from scoring.offline.arguments import markdown_table
-from scoring.tools.builders.corpus import OTHER, PLACEHOLDER
+from scoring.metrics.discourse import SPLITTING_RULES_VERSION, iterate_sentence_spans
+from scoring.offline.arguments import format_markdown_table
+from scoring.tools.builders.corpus import (
+    CITATION_PLACEHOLDER,
+    OTHER_CITATION_PLACEHOLDER,
+)
 from scoring.tools.builders.reading import (
     FORMS_WITH_SENTENCES,
     choose_loader,
@@ -35,13 +38,17 @@ from scoring.tools.builders.reading import (
     make_refusal,
 )
 from scoring.tools.builders.season import write_data_sheet
-from scoring.tools.builders.store import SQL, Store
-from tasks.types.clsumm.citances import merged_facets, named_sentences, spans
-from tasks.types.clsumm.pairs import publication_year
-from tasks.types.clsumm.topics import InputTopic, Topic, read_input_topics
-from tasks.types.files import open_inputs
+from scoring.tools.builders.store import SQL, CorpusStore
+from tasks.types.clsumm.citances import (
+    count_contiguous_spans,
+    list_real_sentence_ids,
+    normalise_distinct_facets,
+)
+from tasks.types.clsumm.pairs import parse_publication_year
+from tasks.types.clsumm.topics import ClsummTopic, InputTopic, read_input_topics
+from tasks.types.files import open_files_of_all_inputs
 
-OLDEST, NEWEST, SINGLE, YEAR = (
+OLDEST_PAPER_REASON, NEWEST_PAPER_REASON, SINGLE_CITATION_REASON, OTHER_YEAR_REASON = (
     "the oldest",
     "the newest",
     "cites outside a list",
@@ -49,7 +56,7 @@ OLDEST, NEWEST, SINGLE, YEAR = (
 )
 
 
-class StoreWithTexts(Store):
+class StoreWithTexts(CorpusStore):
     """A store that also contains the full text of papers, as sentences with headings."""
 
     def __init__(self, *given: Any, **named: Any) -> None:
@@ -114,7 +121,7 @@ def choose_topics(
         citations = (
             paper["citations"] if paper["citations"] is not None else len(citing)
         )
-        if reason := _rejection_reason(paper, citations, citing, rules):
+        if reason := _find_rejection_reason(paper, citations, citing, rules):
             left_out[reason] += 1
         else:
             eligible.append((paper, citations, citing))
@@ -123,7 +130,7 @@ def choose_topics(
     ), left_out
 
 
-def _rejection_reason(
+def _find_rejection_reason(
     paper: Any, citations: int, citing: Sequence[CitingPaper], rules: TopicRules
 ) -> str:
     years = [
@@ -150,7 +157,10 @@ def choose_citing_papers(
     )
     dated = [paper for paper in drawn if paper.year is not None]
     year = attrgetter("year")
-    ends = {min(dated, key=year): OLDEST, max(dated, key=year): NEWEST}
+    ends = {
+        min(dated, key=year): OLDEST_PAPER_REASON,
+        max(dated, key=year): NEWEST_PAPER_REASON,
+    }
     yield from ends.items()
     years = {paper.year for paper in ends}
     others = [paper for paper in drawn if paper not in ends]
@@ -159,7 +169,10 @@ def choose_citing_papers(
         if left and (
             paper.is_single or (paper.year is not None and paper.year not in years)
         ):
-            yield paper, SINGLE if paper.is_single else YEAR
+            yield (
+                paper,
+                SINGLE_CITATION_REASON if paper.is_single else OTHER_YEAR_REASON,
+            )
             years.add(paper.year)
             left -= 1
 
@@ -169,15 +182,15 @@ def draw_random_key(seed: int, name: str) -> str:
 
 
 def compute_corpus_statistics(
-    inputs: Sequence[InputTopic], gold: Sequence[Topic]
+    inputs: Sequence[InputTopic], gold: Sequence[ClsummTopic]
 ) -> dict[str, Any]:
     citances = (citance for topic in inputs for citance in topic.citances)
     citing = sum(
-        len(citance.offsets) or max(1, len(list(sentence_spans(citance.text))))
+        len(citance.offsets) or max(1, len(list(iterate_sentence_spans(citance.text))))
         for citance in citances
     )
     dated = [
-        [publication_year(citance.name.citing) for citance in topic.citances]
+        [parse_publication_year(citance.name.citing) for citance in topic.citances]
         for topic in inputs
     ]
     years = [[year for year in topic if year is not None] for topic in dated]
@@ -206,10 +219,12 @@ def compute_corpus_statistics(
     ]
     if not annotated:
         return facts
-    named = [(topic, named_sentences(citance)) for topic, citance in annotated]
+    named = [(topic, list_real_sentence_ids(citance)) for topic, citance in annotated]
     counts = [len(sentences) for _, sentences in named]
     facets = Counter(
-        facet for _, citance in annotated for facet in merged_facets(citance.facets)
+        facet
+        for _, citance in annotated
+        for facet in normalise_distinct_facets(citance.facets)
     )
     by_one = citing if all(len(topic.files) == 1 for topic in gold) else 0
     return {
@@ -218,7 +233,10 @@ def compute_corpus_statistics(
         "sentences_a_citance": _summarise_counts(counts),
         "sentences_a_citing_sentence": sum(counts) / by_one if by_one else None,
         "spans_a_citance": _summarise_counts(
-            [spans(sentences, topic.order) for topic, sentences in named]
+            [
+                count_contiguous_spans(sentences, topic.order)
+                for topic, sentences in named
+            ]
         ),
         "citances_by_sentences": dict(sorted(Counter(counts).items())),
         "citances_by_facet": dict(sorted(facets.items())),
@@ -247,9 +265,9 @@ def _summarise_counts(counts: Sequence[int]) -> dict[str, float | int] | None:
     return {**sums, "least": min(counts), "most": max(counts)}
 
 
-ABSTRACT, TEXT, CITATIONS = "Abstract", "Text", "Citations"
+ABSTRACT_SECTION, TEXT_SECTION, CITATIONS_SECTION = "Abstract", "Text", "Citations"
 #: Placeholders for citation marks whose printed form is unknown.
-MARK, OTHER_MARK = "[CITATION]", "[OTHER]"
+MARK_PLACEHOLDER, OTHER_MARK_PLACEHOLDER = "[CITATION]", "[OTHER]"
 _UNSAFE_FILE_NAME_CHARACTERS = re.compile(r"[^A-Za-z0-9-]+")
 
 
@@ -282,29 +300,38 @@ class TopicPaper:
         """
         shown = (
             context["sentence"]
-            .replace(PLACEHOLDER, context["marker"] or MARK)
-            .replace(OTHER, OTHER_MARK)
+            .replace(CITATION_PLACEHOLDER, context["marker"] or MARK_PLACEHOLDER)
+            .replace(OTHER_CITATION_PLACEHOLDER, OTHER_MARK_PLACEHOLDER)
         )
         if (
             sid := self.places.get(
-                _normalise_to_letters(context["sentence"].replace(PLACEHOLDER, OTHER))
+                _normalise_to_letters(
+                    context["sentence"].replace(
+                        CITATION_PLACEHOLDER, OTHER_CITATION_PLACEHOLDER
+                    )
+                )
             )
         ) is None:
             for sentence in (context["before"], shown, context["after"]):
                 if sentence:
-                    place = self.add(CITATIONS, sentence.replace(OTHER, OTHER_MARK))
+                    place = self.add(
+                        CITATIONS_SECTION,
+                        sentence.replace(
+                            OTHER_CITATION_PLACEHOLDER, OTHER_MARK_PLACEHOLDER
+                        ),
+                    )
                     sid = place if sentence is shown else sid
         assert sid is not None
         return sid, self.sentences[sid - 1][1]
 
-    def xml(self) -> str:
+    def format_as_xml(self) -> str:
         lines = ["<PAPER>", format_sentence_element(0, 0, self.title)]
         sid = 0
         for number, (section, group) in enumerate(
             groupby(self.sentences, key=itemgetter(0)), start=1
         ):
             name = quoteattr(" ".join(section.split()))
-            is_abstract = section == ABSTRACT
+            is_abstract = section == ABSTRACT_SECTION
             lines.append(
                 "<ABSTRACT>"
                 if is_abstract
@@ -349,9 +376,11 @@ def write_topic(
     for folder in files.values():
         folder.mkdir(parents=True, exist_ok=True)
     paper = collect_paper_content(store, cited)
-    (files["Reference_XML"] / f"{name}.xml").write_text(paper.xml(), encoding="utf-8")
+    (files["Reference_XML"] / f"{name}.xml").write_text(
+        paper.format_as_xml(), encoding="utf-8"
+    )
     abstract = [
-        sentence for section, sentence in paper.sentences if section == ABSTRACT
+        sentence for section, sentence in paper.sentences if section == ABSTRACT_SECTION
     ]
     lines = [
         format_sentence_element(sid, sid, sentence)
@@ -371,7 +400,7 @@ def write_topic(
                 "Citing Article": f"{names[paper_id]}.xml",
                 "Citation Marker Offset": f"['{sid}']",
                 "Citation Marker": escape(
-                    " ".join((context["marker"] or MARK).split())
+                    " ".join((context["marker"] or MARK_PLACEHOLDER).split())
                 ),
                 "Citation Offset": f"['{sid}']",
                 "Citation Text": format_sentence_element(sid, sid, text),
@@ -384,7 +413,7 @@ def write_topic(
             )
             citances.append(" | ".join(fields) + " |\n")
         (files["Citance_XML"] / f"{names[paper_id]}.xml").write_text(
-            citing_paper.xml(), encoding="utf-8"
+            citing_paper.format_as_xml(), encoding="utf-8"
         )
     (files["annotation"] / f"{name}.annv3.txt").write_text(
         "\n".join(citances), encoding="utf-8"
@@ -402,16 +431,19 @@ def collect_paper_content(store: StoreWithTexts, paper_id: str) -> TopicPaper:
     rows = list(
         store.rows("SELECT * FROM texts WHERE paper_id = ? ORDER BY place", (paper_id,))
     )
-    texts = {ABSTRACT: paper["abstract"] or "", TEXT: paper["text"] or ""}
-    if any(row["section"] == ABSTRACT for row in rows):
-        del texts[ABSTRACT]
+    texts = {
+        ABSTRACT_SECTION: paper["abstract"] or "",
+        TEXT_SECTION: paper["text"] or "",
+    }
+    if any(row["section"] == ABSTRACT_SECTION for row in rows):
+        del texts[ABSTRACT_SECTION]
     if rows:
-        del texts[TEXT]
+        del texts[TEXT_SECTION]
     for section, text in texts.items():
-        for start, end in sentence_spans(text):
+        for start, end in iterate_sentence_spans(text):
             result.add(section, text[start:end])
     for row in rows:
-        result.add(row["section"] or TEXT, row["printed"], row["unmarked"])
+        result.add(row["section"] or TEXT_SECTION, row["printed"], row["unmarked"])
     return result
 
 
@@ -421,7 +453,11 @@ def format_sentence_element(sid: int, ssid: int | None, sentence: str) -> str:
 
 
 def _normalise_to_letters(sentence: str) -> str:
-    return keep_letters_and_digits(sentence.replace(PLACEHOLDER, "").replace(OTHER, ""))
+    return keep_letters_and_digits(
+        sentence.replace(CITATION_PLACEHOLDER, "").replace(
+            OTHER_CITATION_PLACEHOLDER, ""
+        )
+    )
 
 
 TOPICS_FOLDER = "topics"
@@ -493,7 +529,9 @@ def build_topics(
             },
             "rules": {
                 **asdict(rules),
-                "sentences": "as given" if read.name in FORMS_WITH_SENTENCES else RULES,
+                "sentences": "as given"
+                if read.name in FORMS_WITH_SENTENCES
+                else SPLITTING_RULES_VERSION,
             },
             "cited_papers": len(eligible) + left_out.total(),
             "left_out": dict(sorted(left_out.items())),
@@ -502,7 +540,7 @@ def build_topics(
         }
     if topics:
         inputs = read_input_topics(
-            open_inputs([out / TOPICS_FOLDER]), {"annotation": "auto"}
+            open_files_of_all_inputs([out / TOPICS_FOLDER]), {"annotation": "auto"}
         )
         facts["statistics"] = compute_corpus_statistics(inputs, [])
     write_data_sheet(out, facts, _write_data_sheet_lines(facts))
@@ -520,7 +558,7 @@ def _write_data_sheet_lines(facts: Mapping[str, Any]) -> Iterator[str]:
             (name.replace("_", " "), "" if value is None else str(value))
             for name, value in values
         )
-        yield from markdown_table(("", ""), shown)
+        yield from format_markdown_table(("", ""), shown)
     yield "## Topics\n"
     rows = []
     for topic in facts["topics"]:
@@ -528,9 +566,11 @@ def _write_data_sheet_lines(facts: Mapping[str, Any]) -> Iterator[str]:
         for citing in topic["citing"]:
             cells = (*first, citing["name"], citing["year"], citing["because"])
             rows.append(["" if cell is None else str(cell) for cell in cells])
-    yield from markdown_table(
+    yield from format_markdown_table(
         ("topic", "year", "citations", "citing paper", "year", "because"), rows
     )
     if "statistics" in facts:
         yield "## Statistics\n"
-        yield from markdown_table(("", ""), format_statistics_rows(facts["statistics"]))
+        yield from format_markdown_table(
+            ("", ""), format_statistics_rows(facts["statistics"])
+        )

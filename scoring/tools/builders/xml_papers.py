@@ -9,10 +9,15 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from scoring.tools.builders.contexts import add_article_contexts
-from scoring.tools.builders.corpus import Article
+from scoring.tools.builders.corpus import PaperWithParagraphs
 from scoring.tools.builders.reading import make_refusal
-from scoring.tools.builders.store import Store
-from tasks.types.problems import InputRefused, Problem, quoted, refuse
+from scoring.tools.builders.store import CorpusStore
+from tasks.types.problems import (
+    InputRefused,
+    Problem,
+    raise_if_any_problem_is_fatal,
+    shorten_quoted_line,
+)
 
 #: Minimum number of words of a title that is searched in the text of a reference.
 #: If the file marks the title of a reference, only the marked title is compared.
@@ -20,7 +25,7 @@ MIN_TITLE_WORDS = 4
 _NAMED_ENTITY_PATTERN = re.compile(r"&([A-Za-z]\w*);")
 
 
-def xml_files(path: Path) -> list[Path]:
+def list_xml_files(path: Path) -> list[Path]:
     files = [path] if path.is_file() else sorted(path.rglob("*"))
     return [file for file in files if file.suffix.lower() == ".xml" and file.is_file()]
 
@@ -33,14 +38,17 @@ def parse_xml_file(file: Path) -> ET.Element:
     if "<!ENTITY" in text:
         raise make_refusal("the file declares entities of its own", file)
 
-    def character(entity: re.Match[str]) -> str:
+    def replace_entity(entity: re.Match[str]) -> str:
         if entity[1] in ("lt", "gt", "amp", "quot", "apos"):
             return entity[0]
         plain = html.unescape(entity[0])
         return plain if plain != entity[0] else f"&amp;{entity[1]};"
 
     content = re.sub(
-        r"^\s*<\?xml[^>]*\?>", "", _NAMED_ENTITY_PATTERN.sub(character, text), count=1
+        r"^\s*<\?xml[^>]*\?>",
+        "",
+        _NAMED_ENTITY_PATTERN.sub(replace_entity, text),
+        count=1,
     )
     try:
         root: ET.Element = ET.fromstring(content)  # noqa: S314  (no entities)
@@ -53,7 +61,7 @@ def parse_xml_file(file: Path) -> ET.Element:
         )
         message = f"not well-formed XML: {fault}"
         problem = Problem(
-            file=str(file), line=line, message=message, quote=quoted(quote)
+            file=str(file), line=line, message=message, quote=shorten_quoted_line(quote)
         )
         raise InputRefused([problem]) from fault
     return root
@@ -61,15 +69,15 @@ def parse_xml_file(file: Path) -> ET.Element:
 
 def load_papers(
     path: Path,
-    store: Store,
+    store: CorpusStore,
     named: Callable[[Path], tuple[str, str]],
-    article_of: Callable[[Path, "TitleIndex"], Article],
+    article_of: Callable[[Path, "TitleIndex"], PaperWithParagraphs],
 ) -> None:
     """Add the paper in each XML file of a collection to the store. Raises InputRefused.
 
     ``named`` returns the id and title of a file's paper.
     """
-    if not (files := xml_files(path)):
+    if not (files := list_xml_files(path)):
         raise make_refusal(
             "no corpus was found", path, "files that end in .xml, one for each paper"
         )
@@ -115,7 +123,7 @@ class TitleIndex:
                 )
             seen[name] = file
             names.setdefault(split_title_words(title), []).append(name)
-        refuse(problems)
+        raise_if_any_problem_is_fatal(problems)
         self.papers = {
             words: of[0] for words, of in names.items() if words and len(of) == 1
         }
@@ -124,7 +132,7 @@ class TitleIndex:
             if len(words) >= MIN_TITLE_WORDS:
                 self.by_start.setdefault(words[:MIN_TITLE_WORDS], []).append(words)
 
-    def paper_of(self, title: str, raw: str) -> str | None:
+    def find_paper(self, title: str, raw: str) -> str | None:
         """If the file marks the title in the reference, return the paper with this
         title.
 

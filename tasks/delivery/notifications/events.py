@@ -10,24 +10,24 @@ from typing import Any, Self
 from django.db import transaction
 from django.utils import timezone
 
-from citeboard.core.audit import as_json
-from citeboard.core.instants import setting_value_for_api
+from citeboard.core.audit import convert_to_json_value
+from citeboard.core.instants import convert_setting_for_api
 from citeboard.teams.models import Membership, Team, User
 from tasks import models
-from tasks.delivery.notifications.reading import channels_by_person
+from tasks.delivery.notifications.reading import load_channels_by_person
 from tasks.delivery.webhooks.services import (
-    hold_messages,
-    message_due_at,
+    compute_message_send_time,
+    delay_messages_until_undo_ends,
     queue_webhook_event,
 )
-from tasks.models.notifications import Channel, Kind
-from tasks.models.registrations import name_to_others
+from tasks.models.notifications import NotificationChannel, NotificationKind
+from tasks.models.registrations import get_team_name_for_others
 
-DATE_KINDS = (Kind.DEADLINE, Kind.MOVED)
+PHASE_DATE_NOTIFICATION_KINDS = (NotificationKind.DEADLINE, NotificationKind.MOVED)
 
 
 def notify_people(
-    kind: Kind,
+    kind: NotificationKind,
     event: str,
     people: Iterable[int],
     *,
@@ -45,7 +45,7 @@ def notify_people(
     already = models.Notification.objects.filter(event=event).values_list(
         "user", flat=True
     )
-    told = channels_by_person(sorted(set(people).difference(already)), kind)
+    told = load_channels_by_person(sorted(set(people).difference(already)), kind)
     now = timezone.now()
     place = season.pk if season else phase.task.season_id if phase else None
     columns: dict[str, Any] = {
@@ -56,20 +56,30 @@ def notify_people(
         "team": team,
     }
     columns |= {"submission": submission, "facts": dict(facts or {}), "created_at": now}
-    mails = [person for person, channel in told.items() if channel == Channel.MAIL]
+    mails = [
+        person
+        for person, channel in told.items()
+        if channel == NotificationChannel.MAIL
+    ]
     with transaction.atomic():
-        due = now if kind in DATE_KINDS else message_due_at(event, now)
+        due = (
+            now
+            if kind in PHASE_DATE_NOTIFICATION_KINDS
+            else compute_message_send_time(event, now)
+        )
         jobs = dict(
             zip(
                 mails,
-                models.Job.create_post_jobs(models.Job.Kind.MAIL, len(mails), now, due),
+                models.Job.create_webhook_or_mail_jobs(
+                    models.Job.Kind.MAIL, len(mails), now, due
+                ),
                 strict=True,
             )
         )
         rows = [
             models.Notification(user_id=person, job=jobs.get(person), **columns)
             for person, channel in told.items()
-            if channel != Channel.NONE
+            if channel != NotificationChannel.NONE
         ]
         models.Notification.objects.bulk_create(rows, ignore_conflicts=True)
     return len(rows)
@@ -79,22 +89,22 @@ def delete_notifications(event: str, **of: int) -> None:
     models.Notification.objects.filter(event=event, **of).delete()
 
 
-def member_ids_of(team: Team) -> list[int]:
+def list_member_ids(team: Team) -> list[int]:
     return list(Membership.objects.filter(team=team).values_list("user_id", flat=True))
 
 
-def lead_ids_of(team: Team) -> list[int]:
+def list_lead_ids(team: Team) -> list[int]:
     lead = Membership.objects.filter(team=team, role=Membership.Role.LEAD)
     return list(lead.values_list("user_id", flat=True))
 
 
-def organiser_ids_of(season: models.Season) -> list[int]:
+def list_organiser_ids(season: models.Season) -> list[int]:
     return list(
         models.Organiser.objects.filter(season=season).values_list("user_id", flat=True)
     )
 
 
-def participant_ids_of(season: models.Season) -> list[int]:
+def list_participant_ids(season: models.Season) -> list[int]:
     entries = models.Registration.objects.filter(season=season).not_refused()
     teams = Membership.objects.filter(
         team__in=entries.values("team"), user__is_active=True
@@ -110,31 +120,35 @@ Status = models.Submission.Status
 
 
 def notify_run_scored(job: models.Job, *, is_first: bool) -> None:
-    if (run := _team_run_of_job(job)) is None:
+    if (run := _get_team_run_of_job(job)) is None:
         return
     if is_first:
-        _queue_run_webhook(Kind.SCORED, f"run-{run.pk}-scored-{job.pk}", run)
-    if run.phase.own_runs_show == models.Phase.OwnRuns.NOTHING:
+        _queue_webhook_of_run(
+            NotificationKind.SCORED, f"run-{run.pk}-scored-{job.pk}", run
+        )
+    if run.phase.visible_detail_of_own_runs == models.Phase.OwnRunDetail.NOTHING:
         return
     if is_first:
-        _notify_members(Kind.SCORED, f"run-{run.pk}-scored-{job.pk}", run)
+        _notify_members_of_run_team(
+            NotificationKind.SCORED, f"run-{run.pk}-scored-{job.pk}", run
+        )
     elif run.status == Status.SCORED:
         assert run.team is not None
         event = f"phase-{run.phase_id}-team-{run.team_id}-rescored-{job.gold_id}-{job.options_digest[:16]}"
-        facts = {"gold": job.gold.number, "changed": _rescoring_cause(job)}
+        facts = {"gold": job.gold.number, "changed": _describe_rescoring_cause(job)}
         event += f"-{job.rules}" if facts["changed"] == "rules" else ""
-        with hold_messages(job.gold.created_at):
+        with delay_messages_until_undo_ends(job.gold.created_at):
             notify_people(
-                Kind.RESCORED,
+                NotificationKind.RESCORED,
                 event,
-                member_ids_of(run.team),
+                list_member_ids(run.team),
                 phase=run.phase,
                 team=run.team,
                 facts=facts,
             )
 
 
-def _rescoring_cause(job: models.Job) -> str:
+def _describe_rescoring_cause(job: models.Job) -> str:
     before = models.Job.objects.filter(submission=job.submission).exclude(pk=job.pk)
     of_rules = before.filter(rules=job.rules)
     if (
@@ -151,24 +165,24 @@ def _rescoring_cause(job: models.Job) -> str:
 
 
 def notify_run_failed(job: models.Job, *, has_problems: bool) -> None:
-    run = _team_run_of_job(job)
+    run = _get_team_run_of_job(job)
     if run is not None and run.status == Status.FAILED:
         attempt = "" if job.started_at is None else f"-{job.started_at:%Y%m%d%H%M%S%f}"
         kind, event = (
-            Kind.REFUSED if has_problems else Kind.FAILED,
+            NotificationKind.REFUSED if has_problems else NotificationKind.FAILED,
             f"run-{run.pk}-failed-{job.pk}{attempt}",
         )
-        _queue_run_webhook(kind, event, run)
-        _notify_members(kind, event, run)
+        _queue_webhook_of_run(kind, event, run)
+        _notify_members_of_run_team(kind, event, run)
 
 
-def notify_extra_tries(given: models.ExtraTries) -> None:
+def notify_extra_tries_granted(given: models.ExtraTries) -> None:
     people, facts = (
-        member_ids_of(given.team),
+        list_member_ids(given.team),
         {"tries": given.tries, "reason": given.reason},
     )
     notify_people(
-        Kind.TRIES,
+        NotificationKind.TRIES,
         f"tries-{given.pk}",
         people,
         phase=given.phase,
@@ -180,8 +194,8 @@ def notify_extra_tries(given: models.ExtraTries) -> None:
 def notify_run_excluded(
     run: models.Submission, exclusion: str, reason: str, *, at: dt.datetime
 ) -> None:
-    _notify_members(
-        Kind.EXCLUDED,
+    _notify_members_of_run_team(
+        NotificationKind.EXCLUDED,
         f"run-{run.pk}-excluded-{at.timestamp()}",
         run,
         exclusion=exclusion,
@@ -189,14 +203,16 @@ def notify_run_excluded(
     )
 
 
-def _team_run_of_job(job: models.Job) -> models.Submission | None:
+def _get_team_run_of_job(job: models.Job) -> models.Submission | None:
     if not job.sets_status:
         return None
     runs = models.Submission.objects.select_related("phase__task", "team")
     return runs.filter(pk=job.submission.pk, team__isnull=False).first()
 
 
-def _queue_run_webhook(kind: Kind, event: str, run: models.Submission) -> None:
+def _queue_webhook_of_run(
+    kind: NotificationKind, event: str, run: models.Submission
+) -> None:
     assert run.team is not None
     where = {
         "task": run.phase.task.slug,
@@ -208,19 +224,23 @@ def _queue_run_webhook(kind: Kind, event: str, run: models.Submission) -> None:
     )
 
 
-def _notify_members(
-    kind: Kind, event: str, run: models.Submission, **facts: str
+def _notify_members_of_run_team(
+    kind: NotificationKind, event: str, run: models.Submission, **facts: str
 ) -> None:
     assert run.team is not None
-    notify_people(kind, event, member_ids_of(run.team), submission=run, facts=facts)
+    notify_people(kind, event, list_member_ids(run.team), submission=run, facts=facts)
 
 
 def notify_question_asked(question: models.Question, *, by: User) -> None:
     season, event = question.season, f"question-{question.pk}"
-    queue_webhook_event(Kind.QUESTION, event, season, question=question.pk)
-    people = exclude_person(organiser_ids_of(season), by)
+    queue_webhook_event(NotificationKind.QUESTION, event, season, question=question.pk)
+    people = exclude_person(list_organiser_ids(season), by)
     notify_people(
-        Kind.QUESTION, event, people, season=season, facts={"text": question.text}
+        NotificationKind.QUESTION,
+        event,
+        people,
+        season=season,
+        facts={"text": question.text},
     )
 
 
@@ -228,10 +248,12 @@ def notify_question_answered(question: models.Question) -> None:
     """Notify the person who asked a question. An edited answer is a new event."""
     if question.asked_by_id is None:
         return
-    event = f"question-{question.pk}-answered-{as_json(question.answered_at)}"
+    event = (
+        f"question-{question.pk}-answered-{convert_to_json_value(question.answered_at)}"
+    )
     facts = {"question": question.text, "answer": question.answer}
     notify_people(
-        Kind.ANSWERED,
+        NotificationKind.ANSWERED,
         event,
         [question.asked_by_id],
         season=question.season,
@@ -239,12 +261,12 @@ def notify_question_answered(question: models.Question) -> None:
     )
 
 
-def notify_abuse_report(report: models.Report) -> None:
+def notify_abuse_reported(report: models.Report) -> None:
     staff = User.objects.filter(is_staff=True, is_active=True).values_list(
         "pk", flat=True
     )
     facts = {"text": report.text, "address": report.address}
-    notify_people(Kind.REPORTED, f"report-{report.pk}", staff, facts=facts)
+    notify_people(NotificationKind.REPORTED, f"report-{report.pk}", staff, facts=facts)
 
 
 def notify_shared_texts(season: models.Season, other: int) -> None:
@@ -257,7 +279,10 @@ def notify_shared_texts(season: models.Season, other: int) -> None:
     )
     readers = people.exclude(user__in=theirs).values_list("user_id", flat=True)
     notify_people(
-        Kind.SHARED, f"season-{season.pk}-shares-{other}", readers, season=season
+        NotificationKind.SHARED,
+        f"season-{season.pk}-shares-{other}",
+        readers,
+        season=season,
     )
 
 
@@ -265,20 +290,20 @@ def notify_claim_made(claim: models.Claim) -> None:
     """Notify the organisers of both seasons of a claim, without naming the other
     season. Site staff are also notified, since staff decide on the claim.
     """
-    _notify_claim_organisers(claim, "made")
+    _notify_organisers_of_claim(claim, "made")
     staff = User.objects.filter(is_staff=True, is_active=True).values_list(
         "pk", flat=True
     )
     facts = {"season": claim.season.title, "later": claim.later.title}
-    notify_people(Kind.CLAIM, f"claim-{claim.pk}", staff, facts=facts)
+    notify_people(NotificationKind.CLAIM, f"claim-{claim.pk}", staff, facts=facts)
 
 
 def notify_claim_decided(claim: models.Claim) -> None:
     assert claim.decided_at is not None
-    _notify_claim_organisers(claim, f"decided-{claim.decided_at.timestamp()}")
+    _notify_organisers_of_claim(claim, f"decided-{claim.decided_at.timestamp()}")
 
 
-def _notify_claim_organisers(claim: models.Claim, what: str) -> None:
+def _notify_organisers_of_claim(claim: models.Claim, what: str) -> None:
     for side, season in (("earlier", claim.season), ("later", claim.later)):
         people = models.Organiser.objects.filter(
             season=season, role=models.Organiser.Role.ORGANISER
@@ -286,7 +311,7 @@ def _notify_claim_organisers(claim: models.Claim, what: str) -> None:
         facts = {"side": side, "state": str(claim.state), "reason": claim.reason}
         event = f"claim-{claim.pk}-{side}-{what}"
         notify_people(
-            Kind.SHARED,
+            NotificationKind.SHARED,
             event,
             people.values_list("user_id", flat=True),
             season=season,
@@ -304,7 +329,7 @@ def notify_results_to_confirm(
     """Notify the leads of teams whose runs have results that a lead must confirm.
     Return the number of notified leads.
     """
-    prefix = f"{_confirmation_event_prefix(phase)}{phase.confirmation_reopened}"
+    prefix = f"{_format_confirmation_event_prefix(phase)}{phase.confirmation_reopened}"
     event = f"{prefix}-{phase.closes.timestamp()}-{gold}"
     where = {"task": phase.task.slug, "phase": phase.slug}
     is_reopened = by is not None
@@ -313,13 +338,13 @@ def notify_results_to_confirm(
     known = set(sent.values_list("event", flat=True))
     if not known:
         queue_webhook_event(
-            Kind.CONFIRM, event, season, **where, is_reopened=is_reopened
+            NotificationKind.CONFIRM, event, season, **where, is_reopened=is_reopened
         )
     return sum(
         notify_people(
-            Kind.CONFIRM,
+            NotificationKind.CONFIRM,
             f"{event}-{team.pk}",
-            exclude_person(lead_ids_of(team), by),
+            exclude_person(list_lead_ids(team), by),
             phase=phase,
             team=team,
             facts={
@@ -334,11 +359,12 @@ def notify_results_to_confirm(
 
 def delete_confirmation_requests(phase: models.Phase) -> None:
     models.Notification.objects.filter(
-        kind=Kind.CONFIRM, event__startswith=_confirmation_event_prefix(phase)
+        kind=NotificationKind.CONFIRM,
+        event__startswith=_format_confirmation_event_prefix(phase),
     ).delete()
 
 
-def _confirmation_event_prefix(phase: models.Phase) -> str:
+def _format_confirmation_event_prefix(phase: models.Phase) -> str:
     return f"phase-{phase.pk}-confirm-"
 
 
@@ -372,29 +398,47 @@ def notify_phase_changed(
     if not season.is_public:
         return
     if phase.closes != before.closes and max(phase.closes, before.closes) > at:
-        facts = {"before": as_json(before.closes), "after": as_json(phase.closes)}
+        facts = {
+            "before": convert_to_json_value(before.closes),
+            "after": convert_to_json_value(phase.closes),
+        }
         event = f"phase-{phase.pk}-moved-{at.timestamp()}"
         ends = {
-            name: setting_value_for_api("closes", end) for name, end in facts.items()
+            name: convert_setting_for_api("closes", end) for name, end in facts.items()
         }
         queue_webhook_event(
-            Kind.MOVED, event, season, task=phase.task.slug, phase=phase.slug, **ends
+            NotificationKind.MOVED,
+            event,
+            season,
+            task=phase.task.slug,
+            phase=phase.slug,
+            **ends,
         )
-        people = exclude_person(participant_ids_of(season), by)
+        people = exclude_person(list_participant_ids(season), by)
         notify_people(
-            Kind.MOVED, event, people, season=season, phase=phase, facts=facts
+            NotificationKind.MOVED,
+            event,
+            people,
+            season=season,
+            phase=phase,
+            facts=facts,
         )
     after = PhaseDeadlineAndLimits.of(phase).limits
     if after != before.limits and phase.closes > at:
         event = f"phase-{phase.pk}-limits-{at.timestamp()}"
         limits = {"before": list(before.limits), "after": list(after)}
-        people = exclude_person(participant_ids_of(season), by)
+        people = exclude_person(list_participant_ids(season), by)
         notify_people(
-            Kind.LIMITS, event, people, season=season, phase=phase, facts=limits
+            NotificationKind.LIMITS,
+            event,
+            people,
+            season=season,
+            phase=phase,
+            facts=limits,
         )
 
 
-def remind_of_deadlines(at: dt.datetime | None = None) -> int:
+def send_deadline_reminders(at: dt.datetime | None = None) -> int:
     """Remind participants once of each phase that closes within 48 hours. Return the
     number of reminders.
     """
@@ -408,32 +452,32 @@ def remind_of_deadlines(at: dt.datetime | None = None) -> int:
     for phase in soon.select_related("task__season"):
         event = f"phase-{phase.pk}-closes-{phase.closes.timestamp()}"
         if not models.Notification.objects.filter(event=event).exists():
-            people = participant_ids_of(phase.task.season)
+            people = list_participant_ids(phase.task.season)
             told += notify_people(
-                Kind.DEADLINE,
+                NotificationKind.DEADLINE,
                 event,
                 people,
                 phase=phase,
-                facts={"closes": as_json(phase.closes)},
+                facts={"closes": convert_to_json_value(phase.closes)},
             )
     return told
 
 
-def notify_announcement(
+def notify_announcement_published(
     season: models.Season, announcement: models.Announcement, *, by: User | None
 ) -> None:
     people = exclude_person(
-        [*participant_ids_of(season), *organiser_ids_of(season)], by
+        [*list_participant_ids(season), *list_organiser_ids(season)], by
     )
     notify_people(
-        Kind.ANNOUNCED,
+        NotificationKind.ANNOUNCED,
         announcement.event,
         people,
         season=season,
         facts={"text": announcement.text},
     )
     queue_webhook_event(
-        Kind.ANNOUNCED, announcement.event, season, text=announcement.text
+        NotificationKind.ANNOUNCED, announcement.event, season, text=announcement.text
     )
 
 
@@ -441,7 +485,7 @@ def notify_group_mail(
     season: models.Season, number: int, people: Iterable[int], **facts: str
 ) -> None:
     notify_people(
-        Kind.MAILED,
+        NotificationKind.MAILED,
         f"season-{season.pk}-mailed-{number}",
         people,
         season=season,
@@ -455,16 +499,21 @@ def update_announcement_text(announcement: models.Announcement) -> None:
     )
 
 
-def notify_new_terms(terms: models.Terms, *, by: User | None) -> None:
+def notify_new_terms_published(terms: models.Terms, *, by: User | None) -> None:
     season = terms.season
     if season.is_public:
         facts = {
             "version": terms.number,
-            "counts_from": terms.counts_from and as_json(terms.counts_from),
+            "counts_from": terms.counts_from
+            and convert_to_json_value(terms.counts_from),
         }
-        people = exclude_person(participant_ids_of(season), by)
+        people = exclude_person(list_participant_ids(season), by)
         notify_people(
-            Kind.TERMS, f"terms-{terms.pk}", people, season=season, facts=facts
+            NotificationKind.TERMS,
+            f"terms-{terms.pk}",
+            people,
+            season=season,
+            facts=facts,
         )
 
 
@@ -472,13 +521,20 @@ def notify_entry_requested(
     registration: models.Registration, *, by: User | None
 ) -> None:
     season, event = registration.season, f"registration-{registration.pk}-asked"
-    queue_webhook_event(Kind.ASKED, event, season, team=registration.team.slug)
+    queue_webhook_event(
+        NotificationKind.ASKED, event, season, team=registration.team.slug
+    )
     people, facts = (
-        exclude_person(organiser_ids_of(season), by),
+        exclude_person(list_organiser_ids(season), by),
         {"message": registration.message},
     )
     notify_people(
-        Kind.ASKED, event, people, season=season, team=registration.team, facts=facts
+        NotificationKind.ASKED,
+        event,
+        people,
+        season=season,
+        team=registration.team,
+        facts=facts,
     )
 
 
@@ -488,11 +544,11 @@ def notify_entry_decided(registration: models.Registration) -> None:
         f"registration-{registration.pk}-decided-{registration.decided_at.timestamp()}"
     )
     decided = {"team": registration.team.slug, "is_approved": registration.is_approved}
-    queue_webhook_event(Kind.DECIDED, event, registration.season, **decided)
-    people = member_ids_of(registration.team)
+    queue_webhook_event(NotificationKind.DECIDED, event, registration.season, **decided)
+    people = list_member_ids(registration.team)
     facts = {"is_approved": registration.is_approved, "reason": registration.reason}
     notify_people(
-        Kind.DECIDED,
+        NotificationKind.DECIDED,
         event,
         people,
         season=registration.season,
@@ -506,7 +562,7 @@ def notify_role_changed(
 ) -> None:
     event = f"season-{season.pk}-role-{role}-{at.timestamp()}"
     notify_people(
-        Kind.ROLE,
+        NotificationKind.ROLE,
         event,
         exclude_person([user.pk], by),
         season=season,
@@ -514,7 +570,7 @@ def notify_role_changed(
     )
 
 
-def sheet_event(sheet: int) -> str:
+def format_sheet_event_key(sheet: int) -> str:
     return f"sheet-{sheet}"
 
 
@@ -522,16 +578,22 @@ def notify_sheet_assigned(
     sheet: int, phase: models.Phase, person: int, *, has_pairs: bool = False
 ) -> None:
     facts = {"sheet": sheet, **({"pairs": True} if has_pairs else {})}
-    notify_people(Kind.SHEET, sheet_event(sheet), [person], phase=phase, facts=facts)
+    notify_people(
+        NotificationKind.SHEET,
+        format_sheet_event_key(sheet),
+        [person],
+        phase=phase,
+        facts=facts,
+    )
 
 
 def notify_join_requested(asked: models.JoinRequest) -> None:
     people, facts = (
-        member_ids_of(asked.team),
+        list_member_ids(asked.team),
         {"person": str(asked.user), "message": asked.message},
     )
     notify_people(
-        Kind.JOIN_ASKED,
+        NotificationKind.JOIN_ASKED,
         asked.event,
         people,
         season=asked.season,
@@ -543,7 +605,7 @@ def notify_join_requested(asked: models.JoinRequest) -> None:
 def notify_join_decided(asked: models.JoinRequest, *, is_accepted: bool) -> None:
     event, facts = f"{asked.event}-decided", {"is_accepted": is_accepted}
     notify_people(
-        Kind.JOIN_DECIDED,
+        NotificationKind.JOIN_DECIDED,
         event,
         [asked.user_id],
         season=asked.season,
@@ -555,12 +617,12 @@ def notify_join_decided(asked: models.JoinRequest, *, is_accepted: bool) -> None
 def notify_merge_proposed(proposal: models.MergeProposal) -> None:
     into, facts = (
         proposal.into,
-        {"other": name_to_others(proposal.season, proposal.team)},
+        {"other": get_team_name_for_others(proposal.season, proposal.team)},
     )
     notify_people(
-        Kind.MERGE_ASKED,
+        NotificationKind.MERGE_ASKED,
         proposal.event,
-        lead_ids_of(into),
+        list_lead_ids(into),
         season=proposal.season,
         team=into,
         facts=facts,
@@ -573,5 +635,10 @@ def notify_teams_merged(
     event = f"season-{season.pk}-merged-{team.pk}-{at.timestamp()}"
     facts = {"other": team.name, "reason": reason}
     notify_people(
-        Kind.MERGED, event, member_ids_of(into), season=season, team=into, facts=facts
+        NotificationKind.MERGED,
+        event,
+        list_member_ids(into),
+        season=season,
+        team=into,
+        facts=facts,
     )

@@ -10,11 +10,11 @@ from typing import Any
 from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
-from citeboard.core.instants import format_day_and_time, is_no_end
+from citeboard.core.instants import format_day_and_time, is_endless_phase_end
 from citeboard.core.words import count_with_noun, format_thousands, join_names
 from citeboard.teams.models import Team
 from tasks.models import Notification, Organiser, Phase, Submission
-from tasks.models.notifications import Kind
+from tasks.models.notifications import NotificationKind
 
 #: `AOE_ZONE` is Anywhere on Earth, the time zone in which each day ends last.
 AOE_ZONE = dt.timezone(dt.timedelta(hours=-12), "AoE")
@@ -28,16 +28,18 @@ class NotificationText:
 
 
 def write_notification_text(told: Notification) -> NotificationText:
-    return _WRITERS[Kind(told.kind)](told)
+    return _WRITERS[NotificationKind(told.kind)](told)
 
 
 def _scored(told: Notification) -> NotificationText:
-    title = _("%(run)s was scored") % {"run": _run_name(told)}
+    title = _("%(run)s was scored") % {"run": _get_run_name(told)}
     text = _(
         "Every answer was compared with the gold of %(phase)s. The page of the run "
         "shows the scores that you may see."
     )
-    return NotificationText(title, text % {"phase": _phase_name(told)}, _run_url(told))
+    return NotificationText(
+        title, text % {"phase": _format_phase_name(told)}, _build_run_url(told)
+    )
 
 
 def _failed(notification: Notification) -> NotificationText:
@@ -46,9 +48,9 @@ def _failed(notification: Notification) -> NotificationText:
         filter(None, (reason, _("The page of the run says what you can do.")))
     )
     return NotificationText(
-        _("%(run)s could not be scored") % {"run": _run_name(notification)},
+        _("%(run)s could not be scored") % {"run": _get_run_name(notification)},
         text,
-        _run_url(notification),
+        _build_run_url(notification),
     )
 
 
@@ -58,9 +60,9 @@ def _refused(notification: Notification) -> NotificationText:
         "The page of the run lists every problem by line. It has not used up a try."
     )
     return NotificationText(
-        _("%(run)s was refused") % {"run": _run_name(notification)},
+        _("%(run)s was refused") % {"run": _get_run_name(notification)},
         text,
-        _run_url(notification),
+        _build_run_url(notification),
     )
 
 
@@ -86,7 +88,7 @@ def _rescored(notification: Notification) -> NotificationText:
         notification.facts.get("changed")
         or ("gold" if notification.facts.get("is_of_gold", True) else "options")
     ]
-    title %= {"team": notification.team, "phase": _phase_name(notification)}
+    title %= {"team": notification.team, "phase": _format_phase_name(notification)}
     return NotificationText(
         title, text % {"version": notification.facts["gold"]}, reverse("own-runs")
     )
@@ -95,42 +97,42 @@ def _rescored(notification: Notification) -> NotificationText:
 def _deadline(told: Notification) -> NotificationText:
     title = _("%(phase)s closes at %(instant)s")
     title %= {
-        "phase": _phase_name(told),
-        "instant": _format_instant(told.facts["closes"]),
+        "phase": _format_phase_name(told),
+        "instant": _format_iso_instant(told.facts["closes"]),
     }
     return NotificationText(
-        title, _("Runs whose upload begins before that count."), _board_url(told)
+        title, _("Runs whose upload begins before that count."), _build_board_url(told)
     )
 
 
 def _moved(told: Notification) -> NotificationText:
     before, after = told.facts["before"], told.facts["after"]
-    has_end = not is_no_end("closes", after)
+    has_end = not is_endless_phase_end("closes", after)
     name = (
         _("%(phase)s closes at %(instant)s now")
         if has_end
         else _("%(phase)s has no end now")
     )
-    name %= {"phase": _phase_name(told), "instant": _format_instant(after)}
+    name %= {"phase": _format_phase_name(told), "instant": _format_iso_instant(after)}
     text = (
         _("Before, it had no end.")
-        if is_no_end("closes", before)
+        if is_endless_phase_end("closes", before)
         else _("Before, it was %(instant)s.")
     )
-    text %= {"instant": _format_instant(before)}
-    return NotificationText(name, text, _board_url(told))
+    text %= {"instant": _format_iso_instant(before)}
+    return NotificationText(name, text, _build_board_url(told))
 
 
 def _limits(told: Notification) -> NotificationText:
     text = _("It was %(before)s; it is %(after)s now.")
     text %= {
-        "before": _limits_text(told.facts["before"]),
-        "after": _limits_text(told.facts["after"]),
+        "before": _describe_run_limits(told.facts["before"]),
+        "after": _describe_run_limits(told.facts["after"]),
     }
     title = _("How many runs a team may submit to %(phase)s was changed") % {
-        "phase": _phase_name(told)
+        "phase": _format_phase_name(told)
     }
-    return NotificationText(title, text, _board_url(told))
+    return NotificationText(title, text, _build_board_url(told))
 
 
 def _tries(notification: Notification) -> NotificationText:
@@ -142,12 +144,12 @@ def _tries(notification: Notification) -> NotificationText:
     ) % {
         "team": notification.team,
         "number": format_thousands(tries),
-        "phase": _phase_name(notification),
+        "phase": _format_phase_name(notification),
     }
     return NotificationText(
         title,
-        _organisers_reason_text(notification.facts["reason"]),
-        _board_url(notification),
+        _format_organisers_reason(notification.facts["reason"]),
+        _build_board_url(notification),
     )
 
 
@@ -156,23 +158,26 @@ def _excluded(notification: Notification) -> NotificationText:
     if exclusion:
         title = _("%(run)s was %(exclusion)s")
         title %= {
-            "run": _run_name(notification),
+            "run": _get_run_name(notification),
             "exclusion": Submission.Exclusion(exclusion).label,
         }
     else:
-        title = _("%(run)s was reinstated") % {"run": _run_name(notification)}
+        title = _("%(run)s was reinstated") % {"run": _get_run_name(notification)}
     text = (
-        _organisers_reason_text(reason)
+        _format_organisers_reason(reason)
         if reason
         else _("The organisers have decided so.")
     )
-    return NotificationText(title, text, _run_url(notification))
+    return NotificationText(title, text, _build_run_url(notification))
 
 
 def _confirm(notification: Notification) -> NotificationText:
     phase = notification.phase
     assert phase is not None
-    shows_runs = phase.own_runs_show == Phase.OwnRuns.SCORES and not phase.is_frozen()
+    shows_runs = (
+        phase.visible_detail_of_own_runs == Phase.OwnRunDetail.SCORES
+        and not phase.is_frozen()
+    )
     runs: dict[str, int] = notification.facts["runs"] if shows_runs else {}
     asked = _(
         "Its lead confirms each result that counts, or contests it, on the page of the run."
@@ -196,7 +201,7 @@ def _confirm(notification: Notification) -> NotificationText:
         else reverse("own-runs")
     )
     return NotificationText(
-        title % {"team": notification.team, "phase": _phase_name(notification)},
+        title % {"team": notification.team, "phase": _format_phase_name(notification)},
         " ".join(parts),
         path,
     )
@@ -206,7 +211,7 @@ def _announced(notification: Notification) -> NotificationText:
     return NotificationText(
         _("Announcement of %(season)s") % {"season": notification.season},
         notification.facts["text"],
-        _season_url(notification),
+        _build_season_url(notification),
     )
 
 
@@ -215,7 +220,7 @@ def _mailed(notification: Notification) -> NotificationText:
     return NotificationText(
         _("Organisers of %(season)s: %(subject)s") % named,
         notification.facts["text"],
-        _season_url(notification),
+        _build_season_url(notification),
     )
 
 
@@ -230,11 +235,11 @@ def _terms(told: Notification) -> NotificationText:
             "It applies from %(instant)s: people who have not accepted it then get no "
             "data and cannot submit runs."
         )
-        text %= {"instant": _format_instant(since)}
+        text %= {"instant": _format_iso_instant(since)}
     title = _("Version %(version)s of the terms of %(season)s")
     named = {"version": told.facts["version"], "season": told.season}
     return NotificationText(
-        title % named, text, reverse("terms", args=[_season_slug(told)])
+        title % named, text, reverse("terms", args=[_get_season_slug(told)])
     )
 
 
@@ -246,10 +251,12 @@ def _decided(told: Notification) -> NotificationText:
     title = takes if told.facts["is_approved"] else refused
     reason = told.facts["reason"]
     text = _("An organiser has decided.") + (
-        f" {_organisers_reason_text(reason)}" if reason else ""
+        f" {_format_organisers_reason(reason)}" if reason else ""
     )
     return NotificationText(
-        title % {"team": told.team, "season": told.season}, text, _season_url(told)
+        title % {"team": told.team, "season": told.season},
+        text,
+        _build_season_url(told),
     )
 
 
@@ -259,7 +266,7 @@ def _role(notification: Notification) -> NotificationText:
             "season": notification.season
         }
         text = _("Its pages for organisers are closed to you.")
-        return NotificationText(title, text, _season_url(notification))
+        return NotificationText(title, text, _build_season_url(notification))
     organises, helps = (
         _("You are an organiser of %(season)s now"),
         _("You are a helper of %(season)s now"),
@@ -271,7 +278,7 @@ def _role(notification: Notification) -> NotificationText:
     return NotificationText(
         title % {"season": notification.season},
         text,
-        reverse("organise", args=[_season_slug(notification)]),
+        reverse("organise", args=[_get_season_slug(notification)]),
     )
 
 
@@ -281,7 +288,7 @@ def _sheet(notification: Notification) -> NotificationText:
             "You see two texts without the names of the systems that wrote them, and choose the better one."
         )
         title = _("Pairs of texts of %(phase)s wait for you") % {
-            "phase": _phase_name(notification)
+            "phase": _format_phase_name(notification)
         }
         return NotificationText(
             title, text, reverse("judge", args=[notification.facts["sheet"]])
@@ -290,7 +297,7 @@ def _sheet(notification: Notification) -> NotificationText:
         "You see texts without the names of the systems that wrote them, and rate each."
     )
     title = _("Texts of %(phase)s wait for your ratings") % {
-        "phase": _phase_name(notification)
+        "phase": _format_phase_name(notification)
     }
     return NotificationText(
         title, text, reverse("annotate", args=[notification.facts["sheet"]])
@@ -303,7 +310,7 @@ def _asked(told: Notification) -> NotificationText:
         _("It submits no runs until somebody approves it."),
     )
     text = (says if told.facts["message"] else says_nothing) % told.facts
-    address = reverse("organise-teams", args=[_season_slug(told)])
+    address = reverse("organise-teams", args=[_get_season_slug(told)])
     title = _("%(team)s asks to take part in %(season)s") % {
         "team": told.team,
         "season": told.season,
@@ -319,7 +326,7 @@ def _join_asked(notification: Notification) -> NotificationText:
     text = (
         says if notification.facts["message"] else says_nothing
     ) % notification.facts
-    address = f"{reverse('team', args=[_team_or_error(notification).slug])}#members"
+    address = f"{reverse('team', args=[_require_team(notification).slug])}#members"
     title = _("%(person)s asks to join %(team)s") % {
         "person": notification.facts["person"],
         "team": notification.team,
@@ -330,7 +337,7 @@ def _join_asked(notification: Notification) -> NotificationText:
 def _join_decided(notification: Notification) -> NotificationText:
     if notification.facts["is_accepted"]:
         title = _("You are in %(team)s now") % {"team": notification.team}
-        path = reverse("team", args=[_team_or_error(notification).slug])
+        path = reverse("team", args=[_require_team(notification).slug])
         return NotificationText(
             title, _("A member of the team has accepted you."), path
         )
@@ -338,7 +345,7 @@ def _join_decided(notification: Notification) -> NotificationText:
     return NotificationText(
         title,
         _("You can enter the season with a team of your own, or ask another."),
-        _season_url(notification),
+        _build_season_url(notification),
     )
 
 
@@ -347,7 +354,7 @@ def _merge_asked(notification: Notification) -> NotificationText:
         "If you accept, its members come into your team, and its runs and tries in %(season)s become yours. "
         "You can decline."
     ) % {"season": notification.season}
-    address = f"{reverse('team', args=[_team_or_error(notification).slug])}#merge"
+    address = f"{reverse('team', args=[_require_team(notification).slug])}#merge"
     title = _("%(other)s asks to merge into %(team)s") % {
         "other": notification.facts["other"],
         "team": notification.team,
@@ -361,8 +368,8 @@ def _merged(notification: Notification) -> NotificationText:
         "Members, runs and tries in %(season)s are those of one team now, called %(team)s."
     )
     text %= {"season": notification.season, "team": notification.team}
-    text += f"\n\n{_organisers_reason_text(reason)}" if reason else ""
-    path = reverse("team", args=[_team_or_error(notification).slug])
+    text += f"\n\n{_format_organisers_reason(reason)}" if reason else ""
+    path = reverse("team", args=[_require_team(notification).slug])
     title = _("%(other)s was merged into %(team)s") % {
         "other": notification.facts["other"],
         "team": notification.team,
@@ -371,7 +378,7 @@ def _merged(notification: Notification) -> NotificationText:
 
 
 def _question(notification: Notification) -> NotificationText:
-    address = reverse("organise-questions", args=[_season_slug(notification)])
+    address = reverse("organise-questions", args=[_get_season_slug(notification)])
     return NotificationText(
         _("A question on %(season)s") % {"season": notification.season},
         notification.facts["text"],
@@ -382,7 +389,7 @@ def _question(notification: Notification) -> NotificationText:
 def _answered(told: Notification) -> NotificationText:
     asked, answered = told.facts["question"], told.facts["answer"]
     text = "\n\n".join((_("You asked:"), asked, _("The organisers say:"), answered))
-    address = reverse("questions", args=[_season_slug(told)])
+    address = reverse("questions", args=[_get_season_slug(told)])
     return NotificationText(
         _("Your question on %(season)s was answered") % {"season": told.season},
         text,
@@ -434,7 +441,7 @@ def _shared(notification: Notification) -> NotificationText:
             "\n\n" + _("They say: %(message)s") % {"message": reason} if reason else ""
         )
     return NotificationText(
-        title, text, reverse("organise-gold", args=[_season_slug(notification)])
+        title, text, reverse("organise-gold", args=[_get_season_slug(notification)])
     )
 
 
@@ -451,12 +458,12 @@ def _claim(notification: Notification) -> NotificationText:
 
 
 #: `_WRITERS` maps each kind of notification to the function with the name of the kind.
-_WRITERS: dict[Kind, Callable[[Notification], NotificationText]] = {
-    kind: globals()[f"_{kind.name.lower()}"] for kind in Kind
+_WRITERS: dict[NotificationKind, Callable[[Notification], NotificationText]] = {
+    kind: globals()[f"_{kind.name.lower()}"] for kind in NotificationKind
 }
 
 
-def _run_name(told: Notification) -> str:
+def _get_run_name(told: Notification) -> str:
     run = told.submission
     if run is None:
         return _("A run of %(team)s") % {"team": told.team}
@@ -464,36 +471,36 @@ def _run_name(told: Notification) -> str:
     return message % {"number": run.number, "system": run.system, "team": told.team}
 
 
-def _organisers_reason_text(reason: str) -> str:
+def _format_organisers_reason(reason: str) -> str:
     return _("The organisers say: %(reason)s") % {"reason": reason}
 
 
-def _run_url(notification: Notification) -> str:
+def _build_run_url(notification: Notification) -> str:
     return reverse("submission", args=[notification.submission_id])
 
 
-def _phase_name(notification: Notification) -> str:
+def _format_phase_name(notification: Notification) -> str:
     assert notification.phase is not None
     return f"{notification.phase.task}, {notification.phase}"
 
 
-def _board_url(told: Notification) -> str:
+def _build_board_url(told: Notification) -> str:
     assert told.phase is not None
     return reverse(
-        "board", args=[_season_slug(told), told.phase.task.slug, told.phase.slug]
+        "board", args=[_get_season_slug(told), told.phase.task.slug, told.phase.slug]
     )
 
 
-def _season_url(told: Notification) -> str:
-    return reverse("season", args=[_season_slug(told)])
+def _build_season_url(told: Notification) -> str:
+    return reverse("season", args=[_get_season_slug(told)])
 
 
-def _format_instant(written: str) -> str:
+def _format_iso_instant(written: str) -> str:
     at = dt.datetime.fromisoformat(written)
     return f"{format_day_and_time(at)} UTC ({format_day_and_time(at, AOE_ZONE)} AoE)"
 
 
-def _limits_text(limits: list[Any]) -> str:
+def _describe_run_limits(limits: list[Any]) -> str:
     a_day, in_total = limits
     parts = (
         [_("%(runs)s a day") % {"runs": count_with_noun(a_day, "run")}]
@@ -508,11 +515,11 @@ def _limits_text(limits: list[Any]) -> str:
     return join_names(parts) or _("any number")
 
 
-def _team_or_error(told: Notification) -> Team:
+def _require_team(told: Notification) -> Team:
     assert told.team is not None
     return told.team
 
 
-def _season_slug(told: Notification) -> str:
+def _get_season_slug(told: Notification) -> str:
     assert told.season is not None
     return told.season.slug

@@ -16,23 +16,25 @@ from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from citeboard.core import audit
-from citeboard.core.audit import as_json
-from citeboard.core.refusals import Refused
+from citeboard.core.audit import convert_to_json_value
+from citeboard.core.refusals import ActionRefused
 from citeboard.teams.models import User
 from tasks.delivery.webhooks.posting import validate_webhook_url
 from tasks.models import Delivery, Job, Season, Webhook
 
 MAX_WEBHOOKS_PER_SEASON = 10
-#: Organisers can undo an action within `UNDO_PERIOD`.
-#: E-mails and webhooks about an action are sent `UNDO_PERIOD` after the action.
-UNDO_PERIOD = dt.timedelta(minutes=10)
-_held: ContextVar[tuple[list[str], dt.datetime | None] | None] = ContextVar(
-    "held", default=None
+#: Organisers can undo an action within `UNDO_GRACE_PERIOD`.
+#: E-mails and webhooks about an action are sent `UNDO_GRACE_PERIOD` after the action.
+UNDO_GRACE_PERIOD = dt.timedelta(minutes=10)
+_delayed_event_names: ContextVar[tuple[list[str], dt.datetime | None] | None] = (
+    ContextVar("held", default=None)
 )
 
 
 @contextmanager
-def hold_messages(since: dt.datetime | None = None) -> Iterator[list[str]]:
+def delay_messages_until_undo_ends(
+    since: dt.datetime | None = None,
+) -> Iterator[list[str]]:
     """Delay the e-mails and webhooks that the block creates until the user can no
     longer undo the action. Yield a list to which the event names of the block's e-mails
     and webhooks are appended.
@@ -40,24 +42,24 @@ def hold_messages(since: dt.datetime | None = None) -> Iterator[list[str]]:
     ``since`` is the time of the action, by default now.
     """
     events: list[str] = []
-    token = _held.set((events, since))
+    token = _delayed_event_names.set((events, since))
     try:
         yield events
     finally:
-        _held.reset(token)
+        _delayed_event_names.reset(token)
 
 
-def message_due_at(event: str, at: dt.datetime) -> dt.datetime:
+def compute_message_send_time(event: str, at: dt.datetime) -> dt.datetime:
     """Return the time at which e-mails and webhooks about an event are sent."""
-    held = _held.get()
+    held = _delayed_event_names.get()
     if held is None:
         return at
     events, since = held
     events.append(event)
-    return max(at, (since or at) + UNDO_PERIOD)
+    return max(at, (since or at) + UNDO_GRACE_PERIOD)
 
 
-def secret_of(webhook: Webhook) -> str:
+def derive_webhook_secret(webhook: Webhook) -> str:
     return salted_hmac(
         "tasks.webhooks", f"{webhook.pk}.{webhook.nonce}", algorithm="sha256"
     ).hexdigest()
@@ -72,13 +74,15 @@ def make_webhook(*, season: Season, url: str, by: User) -> Webhook:
                 message = _(
                     "a season has %(number)s webhooks at most; remove one first"
                 )
-                raise Refused(message % {"number": MAX_WEBHOOKS_PER_SEASON})
+                raise ActionRefused(message % {"number": MAX_WEBHOOKS_PER_SEASON})
             webhook = Webhook.objects.create(
                 season=season, url=url, nonce=secrets.token_hex(12), created_by=by
             )
-            _record_in_history(webhook, by, "webhook-made", None, url)
+            _record_webhook_change(webhook, by, "webhook-made", None, url)
     except IntegrityError as same:
-        raise Refused(_("the season has a webhook with this address already")) from same
+        raise ActionRefused(
+            _("the season has a webhook with this address already")
+        ) from same
     return webhook
 
 
@@ -88,13 +92,13 @@ def renew_secret(*, webhook: Webhook, by: User) -> Webhook:
         changed = Webhook.objects.select_for_update().get(pk=webhook.pk)
         changed.nonce = secrets.token_hex(12)
         changed.save(update_fields=["nonce"])
-        _record_in_history(changed, by, "webhook-renewed", changed.url, changed.url)
+        _record_webhook_change(changed, by, "webhook-renewed", changed.url, changed.url)
     return changed
 
 
 def remove_webhook(*, webhook: Webhook, by: User) -> None:
     with transaction.atomic():
-        _record_in_history(webhook, by, "webhook-removed", webhook.url, None)
+        _record_webhook_change(webhook, by, "webhook-removed", webhook.url, None)
         Webhook.objects.filter(pk=webhook.pk).delete()
 
 
@@ -103,7 +107,7 @@ def repeat_delivery(*, delivery: Delivery, by: User) -> Delivery:
         job = Job.all_kinds.filter(pk=delivery.job_id).exclude(state=Job.State.RUNNING)
         if job.update(state=Job.State.QUEUED, due_at=timezone.now(), attempt=0):
             before, queued = delivery.state.value, Delivery.State.QUEUED.value
-            _record_in_history(
+            _record_webhook_change(
                 delivery.webhook,
                 by,
                 "webhook-repeated",
@@ -115,11 +119,11 @@ def repeat_delivery(*, delivery: Delivery, by: User) -> Delivery:
     return delivery
 
 
-def _record_in_history(
+def _record_webhook_change(
     webhook: Webhook, by: User, key: str, before: object, after: object, **facts: str
 ) -> None:
-    change = audit.Change("webhook", before, after)
-    audit.record(
+    change = audit.SettingChange("webhook", before, after)
+    audit.record_action(
         key,
         actor=by,
         subject=webhook,
@@ -142,10 +146,10 @@ def queue_webhook_event(
     ).select_related("season")
     now = timezone.now()
     columns: dict[str, Any] = {"event": event, "kind": kind, "created_at": now}
-    payload = {"kind": kind, "event": event, "at": as_json(now), **facts}
+    payload = {"kind": kind, "event": event, "at": convert_to_json_value(now), **facts}
     with transaction.atomic():
-        jobs = Job.create_post_jobs(
-            Job.Kind.WEBHOOK, len(webhooks), now, message_due_at(event, now)
+        jobs = Job.create_webhook_or_mail_jobs(
+            Job.Kind.WEBHOOK, len(webhooks), now, compute_message_send_time(event, now)
         )
         rows = [
             Delivery(

@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from citeboard.core.words import count_with_noun
-from tasks.management.problems import problems_told, season_named
-from tasks.seasons.presets import YEAR_OF_WEEKS_DAYS, clone_season
+from tasks.management.problems import get_season_or_command_error, report_refused_input
+from tasks.seasons.presets import DAYS_IN_52_WEEKS, clone_season
 
 
 class Command(BaseCommand):
@@ -17,14 +17,14 @@ class Command(BaseCommand):
         parser.add_argument("season", metavar="SLUG")
         parser.add_argument("new", metavar="NEW", help="the slug of the new season")
         parser.add_argument("--title", required=True, metavar="TEXT")
-        message = f"by how many its phases are later; {YEAR_OF_WEEKS_DAYS}"
+        message = f"by how many its phases are later; {DAYS_IN_52_WEEKS}"
         parser.add_argument(
-            "--days", type=int, default=YEAR_OF_WEEKS_DAYS, metavar="N", help=message
+            "--days", type=int, default=DAYS_IN_52_WEEKS, metavar="N", help=message
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        season = season_named(options["season"])
-        with problems_told(self, otherwise="nothing was made"):
+        season = get_season_or_command_error(options["season"])
+        with report_refused_input(self, otherwise="nothing was made"):
             made = clone_season(
                 season=season,
                 slug=options["new"],

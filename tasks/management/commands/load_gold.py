@@ -9,14 +9,18 @@ from django.core.management.base import BaseCommand, CommandError
 from citeboard.core import audit
 from tasks.gold.early import EmbargoBreach, UnequalPublicParts, confirm_disclosure
 from tasks.gold.gold_files import (
-    EqualsCorrectedGold,
-    gold_change,
-    kit_checksums_of,
+    GoldEqualsCorrectedVersion,
     load_gold,
+    make_gold_digest_change,
+    read_kit_checksums_of_gold,
     record_kit_change,
 )
 from tasks.jobs.leases import queue_missing_scorings
-from tasks.management.problems import LET_OUT, problems_told, refusing
+from tasks.management.problems import (
+    EMBARGO_BREACH_OPTION_HELP,
+    convert_to_command_error,
+    report_refused_input,
+)
 from tasks.models import Gold
 from tasks.seasons.access import AddressNotFound, find_task_by_address
 
@@ -36,7 +40,9 @@ class Command(BaseCommand):
         )
         message = "publish what a version before the present one holds once more"
         parser.add_argument("--again", action="store_true", help=message)
-        parser.add_argument("--let-out", metavar="TASK", default="", help=LET_OUT)
+        parser.add_argument(
+            "--let-out", metavar="TASK", default="", help=EMBARGO_BREACH_OPTION_HELP
+        )
         parser.add_argument(
             "--split", metavar="NAME", help="needed where a task has several splits"
         )
@@ -47,7 +53,7 @@ class Command(BaseCommand):
             raise CommandError(
                 "--reason is empty; say what is new or what was corrected"
             )
-        with refusing(AddressNotFound):
+        with convert_to_command_error(AddressNotFound):
             task = find_task_by_address(options["task"])
         phases = list(task.phases.all())
         splits = sorted({phase.split for phase in phases})
@@ -55,15 +61,19 @@ class Command(BaseCommand):
         if split not in splits:
             names = ", ".join(splits) or "no split: the task has no phase"
             raise CommandError(f"--split names one of {names}")
-        with problems_told(self, otherwise="the gold stays as it was"):
+        with report_refused_input(self, otherwise="the gold stays as it was"):
             before = (
                 Gold.objects.filter(task=task, split=split).order_by("-number").first()
             )
-            kit = kit_checksums_of(before) if before is not None else {}
+            kit = read_kit_checksums_of_gold(before) if before is not None else {}
             with (
-                refusing(EmbargoBreach, words="{}, by --let-out and --reason"),
-                refusing(UnequalPublicParts),
-                refusing(EqualsCorrectedGold, words="{}, by --again"),
+                convert_to_command_error(
+                    EmbargoBreach, words="{}, by --let-out and --reason"
+                ),
+                convert_to_command_error(UnequalPublicParts),
+                convert_to_command_error(
+                    GoldEqualsCorrectedVersion, words="{}, by --again"
+                ),
                 confirm_disclosure(options["let_out"], reason),
             ):
                 gold, is_new = load_gold(
@@ -75,8 +85,8 @@ class Command(BaseCommand):
                 )
         if is_new:
             facts = {"version": gold.number, "task": task, "reason": gold.reason}
-            changes = [gold_change(before, gold)]
-            audit.record(
+            changes = [make_gold_digest_change(before, gold)]
+            audit.record_action(
                 "gold-added",
                 actor=None,
                 subject=gold,

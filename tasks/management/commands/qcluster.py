@@ -10,12 +10,12 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django_q.cluster import Cluster
 
-FAREWELL_SECONDS = (
+SECONDS_UNTIL_PROCESS_GROUP_KILL = (
     10  # seconds until the process group is killed after its parent has died
 )
 
 
-class EndingCluster(Cluster):
+class RepeatedSignalSafeCluster(Cluster):
     """The parent process of django-q, which may receive several signals to stop.
 
     If the process that started django-q dies, the kernel may send several signals. The
@@ -31,7 +31,7 @@ class EndingCluster(Cluster):
     def sig_handler(self, signum: int, frame: FrameType | None) -> None:
         if os.getppid() != self._parent and os.getpgrp() == os.getpid():
             signal.signal(signal.SIGALRM, lambda *_: os.killpg(0, signal.SIGKILL))
-            signal.alarm(FAREWELL_SECONDS)
+            signal.alarm(SECONDS_UNTIL_PROCESS_GROUP_KILL)
         if not self._is_ending:
             self._is_ending = True
             super().sig_handler(signum, frame)
@@ -42,4 +42,4 @@ class Command(BaseCommand):
     requires_system_checks = ["environment", "models"]
 
     def handle(self, *args: Any, **options: Any) -> None:
-        EndingCluster().start()
+        RepeatedSignalSafeCluster().start()

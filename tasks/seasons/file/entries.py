@@ -18,21 +18,25 @@ from citeboard.core import audit
 from citeboard.core.instants import (
     format_utc_minute,
     parse_phase_end,
-    parse_zone,
-    read_instant,
+    parse_time,
+    parse_time_zone,
 )
 from tasks.models import Organiser, Phase, Season, Task
 from tasks.models.run_cards import REQUIRABLE_FIELD_LABELS
 from tasks.models.seasons import ModelWithSettings, validate_zone
-from tasks.registration.entries import MAX_LENGTH, entry_lines, terms_text
-from tasks.seasons.file.licences import checked_licence
+from tasks.registration.entries import (
+    MAX_TERMS_CHARACTERS,
+    normalise_terms_text,
+    parse_entry_list,
+)
+from tasks.seasons.file.licences import validate_licence
 from tasks.seasons.file.tables import (
     REQUIRED_VALUE,
     CheckedTable,
     SeasonFileProblems,
     describe_choices,
-    duplicate_name_message,
-    suggest_similar_name,
+    format_duplicate_name_message,
+    format_similar_name_hint,
 )
 from tasks.seasons.own_measures import (
     MeasuresRefused,
@@ -47,31 +51,42 @@ from tasks.types import (
     TaskType,
     task_types,
 )
-from tasks.types.base import ACCEPT, CUTOFFS, base_rules, current_rules
-from tasks.types.declared.official_program import PROGRAM
-from tasks.types.declared.own_measures import MEASURES
-from tasks.types.guarded.limits import Unreadable
+from tasks.types.base import (
+    ACCEPT_OPTION_NAME,
+    CUTOFFS_OPTION_NAME,
+    remove_judge_from_rule_set,
+    replace_old_rule_set_name,
+)
+from tasks.types.declared.official_program import PROGRAM_FILE_NAME
+from tasks.types.declared.own_measures import MEASURES_FILE_NAME
+from tasks.types.guarded.limits import TextUnreadable
 from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.judge_views import (
-    MAX_RULES,
-    first_judge,
-    further_judge,
-    is_view,
+    MAX_VIEW_NAME_CHARACTERS,
+    get_first_judge_name,
+    get_judge_in_view_name,
+    is_valid_view_name,
     replaced_judges,
 )
-from tasks.types.registry import folder_type, stored
-from tasks.types.stored_judges import OPTIONS as JUDGE_OPTIONS, stored_judges
-from tasks.types.toml_lines import KeyLines
+from tasks.types.registry import find_stored_task_type, load_task_type_of_folder
+from tasks.types.stored_judges import (
+    LEDGER_JUDGE_OPTIONS as JUDGE_OPTIONS,
+    list_ledger_judges,
+)
+from tasks.types.toml_lines import TomlKeyLines
 
 SEASON_FILE_NAME = "season.toml"
-#: RESERVED_TASKS and RESERVED_PHASES cannot be slugs, as pages have these URLs.
-RESERVED_TASKS, RESERVED_PHASES = ("organise", "overall", "submit"), ("published",)
-Facts = dict[str, Any]
-SEASON_PREFIX = "season"
+#: RESERVED_TASK_SLUGS and RESERVED_PHASE_SLUGS cannot be slugs, as pages have these URLs.
+RESERVED_TASK_SLUGS, RESERVED_PHASE_SLUGS = (
+    ("organise", "overall", "submit"),
+    ("published",),
+)
+SettingValues = dict[str, Any]
+SEASON_KEY_PREFIX = "season"
 
 
 @dataclass
-class FileRoots:
+class SeasonFileFolders:
     folder: Path
     data: Path | None = None
     #: `is_sent` is True for the files of an archive that a user has uploaded.
@@ -85,7 +100,9 @@ class FileRoots:
         folders = {"folders": _(" or ").join(str(root) for root in roots)}
         if not name or Path(name).is_absolute() or "\0" in name:
             message = _("“%(name)s” is not a relative path") % {"name": name}
-            table.refuse(key, message, _("a path below %(folders)s") % folders)
+            table.add_problem_at_key(
+                key, message, _("a path below %(folders)s") % folders
+            )
             return None
         leads_out = False
         for root in roots:
@@ -96,7 +113,9 @@ class FileRoots:
                 return path
         if leads_out:
             message = _("%(name)s leads out of the folder") % {"name": name}
-            table.refuse(key, message, _("a path below %(folders)s") % folders)
+            table.add_problem_at_key(
+                key, message, _("a path below %(folders)s") % folders
+            )
             return None
         if self.data:
             expected = _("a file or folder below %(folders)s")
@@ -104,13 +123,13 @@ class FileRoots:
             expected = _(
                 "a file or folder below %(folders)s; --data names another folder to look in"
             )
-        table.refuse(
+        table.add_problem_at_key(
             key, _("there is no %(name)s") % {"name": name}, expected % folders
         )
         return None
 
 
-class SeasonFileAlone(FileRoots):
+class UploadedSeasonFile(SeasonFileFolders):
     """A season file that was uploaded without the other files that it names. ``types``
     maps the slugs of existing tasks of the season to their declared task types.
     """
@@ -122,22 +141,26 @@ class SeasonFileAlone(FileRoots):
     def file(self, table: CheckedTable, key: str, name: str) -> Path | None:
         return None
 
-    def declared_type(self, table: CheckedTable, name: str) -> TaskType | None:
+    def find_declared_task_type(
+        self, table: CheckedTable, name: str
+    ) -> TaskType | None:
         """Return the declared type of the existing task, because the task's folder is
         not part of the upload.
         """
         if present := self.types.get(str(table.values.get("slug"))):
             return present
         message = _("“%(name)s” is a folder") % {"name": name}
-        table.refuse("type", message, _("a season.zip that holds the folder"))
+        table.add_problem_at_key(
+            "type", message, _("a season.zip that holds the folder")
+        )
         return None
 
 
 @dataclass(frozen=True, kw_only=True)
-class PhaseEntry:
+class PhaseInSeasonFile:
     table: CheckedTable
     slug: str
-    values: Facts
+    values: SettingValues
 
     @property
     def split(self) -> str:
@@ -145,7 +168,7 @@ class PhaseEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class GoldEntry:
+class GoldInSeasonFile:
     table: CheckedTable
     split: str
     paths: tuple[Path, ...]
@@ -153,7 +176,7 @@ class GoldEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaselineEntry:
+class BaselineInSeasonFile:
     """A baseline system that a season file lists with a file of its run. ``phases`` are
     slugs of phases. If ``phases`` is empty, the baseline belongs to all phases of the
     task that have gold.
@@ -167,15 +190,15 @@ class BaselineEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskEntry:
+class TaskInSeasonFile:
     table: CheckedTable
     slug: str
     #: `task_type` is None if the type is unknown or the folder of the type is invalid.
     task_type: TaskType | None
-    values: Facts
-    phases: tuple[PhaseEntry, ...]
-    gold: tuple[GoldEntry, ...]
-    baselines: tuple[BaselineEntry, ...]
+    values: SettingValues
+    phases: tuple[PhaseInSeasonFile, ...]
+    gold: tuple[GoldInSeasonFile, ...]
+    baselines: tuple[BaselineInSeasonFile, ...]
     published: tuple[CheckedTable, ...]
 
     @property
@@ -183,7 +206,7 @@ class TaskEntry:
         return str(self.values["type"])
 
     @property
-    def brings_folder(self) -> bool:
+    def has_task_folder(self) -> bool:
         return bool(
             self.task_type
             and self.task_type.declared
@@ -204,23 +227,23 @@ ROLES_BY_KEY = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeasonEntry:
+class ParsedSeasonFile:
     table: CheckedTable
     findings: SeasonFileProblems
     slug: str
-    values: Facts
+    values: SettingValues
     terms: str
     #: ``roles`` maps the e-mail address of each helper and organiser to a role.
     roles: Mapping[str, str]
     published: tuple[Path, ...]
-    tasks: tuple[TaskEntry, ...]
+    tasks: tuple[TaskInSeasonFile, ...]
     is_alone: bool
-    roots: FileRoots
+    roots: SeasonFileFolders
     #: `is_from_file` is False for settings that were changed on pages of the site.
     is_from_file: bool = True
 
 
-def read_season_file(roots: FileRoots) -> SeasonEntry:
+def read_season_file(roots: SeasonFileFolders) -> ParsedSeasonFile:
     path = roots.folder / SEASON_FILE_NAME
     try:
         content = path.read_bytes()
@@ -235,7 +258,7 @@ def read_season_file(roots: FileRoots) -> SeasonEntry:
     return parse_season_file(content, roots)
 
 
-def parse_season_file(content: bytes, roots: FileRoots) -> SeasonEntry:
+def parse_season_file(content: bytes, roots: SeasonFileFolders) -> ParsedSeasonFile:
     try:
         text = content.decode("utf-8-sig")
         values = read_toml(text)
@@ -243,7 +266,7 @@ def parse_season_file(content: bytes, roots: FileRoots) -> SeasonEntry:
         raise InputRefused(
             [Problem(file=SEASON_FILE_NAME, message=_("not UTF-8 text"))]
         ) from fault
-    except Unreadable as fault:
+    except TextUnreadable as fault:
         words = (
             _("not TOML: %(fault)s at column %(column)s")
             if fault.column
@@ -252,7 +275,7 @@ def parse_season_file(content: bytes, roots: FileRoots) -> SeasonEntry:
         facts = {"fault": fault.message, "column": fault.column}
         problem = Problem(file=SEASON_FILE_NAME, line=fault.line, message=words % facts)
         raise InputRefused([problem]) from fault
-    findings = SeasonFileProblems(SEASON_FILE_NAME, KeyLines(text))
+    findings = SeasonFileProblems(SEASON_FILE_NAME, TomlKeyLines(text))
     top = CheckedTable(values, (), findings)
     table = top.table("season")
     slug = table.slug("slug")
@@ -262,23 +285,23 @@ def parse_season_file(content: bytes, roots: FileRoots) -> SeasonEntry:
             try:
                 validate_email(address)
             except ValidationError:
-                table.refuse(
+                table.add_problem_at_key(
                     key,
                     _("“%(address)s” is not an e-mail address") % {"address": address},
                 )
             roles.setdefault(address, role)
     entry_list: tuple[str, ...] = ()
     try:
-        entry_list = entry_lines(table.texts("entry_list", ()))
+        entry_list = parse_entry_list(table.texts("entry_list", ()))
     except ValidationError as refused:
         for message in refused.messages:
-            table.refuse("entry_list", message)
+            table.add_problem_at_key("entry_list", message)
     licence = table.text("licence", "", longest=Season.field("licence").max_length)
     try:
-        licence = checked_licence(licence)
+        licence = validate_licence(licence)
     except ValueError as unknown:
-        table.refuse("licence", str(unknown))
-    season = SeasonEntry(
+        table.add_problem_at_key("licence", str(unknown))
+    season = ParsedSeasonFile(
         table=table,
         findings=findings,
         slug=slug,
@@ -291,31 +314,33 @@ def parse_season_file(content: bytes, roots: FileRoots) -> SeasonEntry:
                 "planned_phases": _read_planned_phases(table),
             },
         ),
-        terms=terms_text(table.text("terms", "", longest=MAX_LENGTH)),
+        terms=normalise_terms_text(
+            table.text("terms", "", longest=MAX_TERMS_CHARACTERS)
+        ),
         published=_read_files(table, "published", roots, ()),
         roles=roles,
         tasks=tuple(_read_task(task, roots) for task in top.tables("tasks")),
-        is_alone=isinstance(roots, SeasonFileAlone),
+        is_alone=isinstance(roots, UploadedSeasonFile),
         roots=roots,
     )
     table.close()
     top.close()
-    _refuse_repeated((task.table, "slug", task.slug) for task in season.tasks)
+    _refuse_repeated_names((task.table, "slug", task.slug) for task in season.tasks)
     return season
 
 
 def _read_settings(
-    table: CheckedTable, model: type[ModelWithSettings], besides: Facts
-) -> Facts:
-    zone, values = parse_zone("UTC"), dict[str, Any]()
+    table: CheckedTable, model: type[ModelWithSettings], besides: SettingValues
+) -> SettingValues:
+    zone, values = parse_time_zone("UTC"), dict[str, Any]()
     if "time_zone" in model.SETTINGS:
         values["time_zone"] = table.text("time_zone", "UTC", longest=60)
         try:
             validate_zone(values["time_zone"])
         except ValidationError as unknown:
-            table.refuse("time_zone", str(unknown.message))
+            table.add_problem_at_key("time_zone", str(unknown.message))
             values["time_zone"] = "UTC"
-        zone = parse_zone(values["time_zone"])
+        zone = parse_time_zone(values["time_zone"])
     values |= besides
     return {
         key: values[key] if key in values else _read_setting(table, model, key, zone)
@@ -330,10 +355,10 @@ def _read_setting(
     key = model.key(name)
     default = REQUIRED_VALUE if model.is_required(name) else field.get_default()
     if isinstance(field, models.BooleanField):
-        return table.boolean(key, default=bool(default))
+        return table.read_boolean(key, default=bool(default))
     if isinstance(field, models.DateTimeField):
-        return table.moment(
-            key, zone, default, parse_phase_end if name == "closes" else read_instant
+        return table.read_instant(
+            key, zone, default, parse_phase_end if name == "closes" else parse_time
         )
     if isinstance(field, models.PositiveIntegerField):
         least = next(
@@ -359,7 +384,7 @@ def _read_setting(
 
 
 def _read_files(
-    table: CheckedTable, key: str, roots: FileRoots, *default: object
+    table: CheckedTable, key: str, roots: SeasonFileFolders, *default: object
 ) -> tuple[Path, ...]:
     return tuple(
         path
@@ -368,8 +393,8 @@ def _read_files(
     )
 
 
-def _read_task(table: CheckedTable, roots: FileRoots) -> TaskEntry:
-    slug = _read_unreserved_slug(table, RESERVED_TASKS)
+def _read_task(table: CheckedTable, roots: SeasonFileFolders) -> TaskInSeasonFile:
+    slug = _read_unreserved_slug(table, RESERVED_TASK_SLUGS)
     task_type = _read_task_type(table, roots)
     options = table.words("options")
     rules = _read_rule_sets(table, task_type, options)
@@ -383,7 +408,7 @@ def _read_task(table: CheckedTable, roots: FileRoots) -> TaskEntry:
         )
         options |= _read_option_files(table, task_type, options, roots)
         try:
-            checked = task_type.checked_options(options)
+            checked = task_type.validate_options(options)
             _refuse_unknown_metrics(
                 table,
                 "rank_by",
@@ -396,10 +421,13 @@ def _read_task(table: CheckedTable, roots: FileRoots) -> TaskEntry:
                 table, "shown_measures", shown, task_type, rules, checked
             )
             _refuse_missing_ranking(
-                table, task_type.shown_as(rank_by, shown), rules, checked
+                table,
+                task_type.with_ranking_and_main_metrics(rank_by, shown),
+                rules,
+                checked,
             )
         except OptionRefused as refused:
-            table.refuse("options", str(refused))
+            table.add_problem_at_key("options", str(refused))
     special = {
         "type": task_type.slug if task_type else "",
         "rules": rules,
@@ -410,7 +438,7 @@ def _read_task(table: CheckedTable, roots: FileRoots) -> TaskEntry:
         "shown_measures": shown,
         "summary": _read_summary(table, roots),
     }
-    task = TaskEntry(
+    task = TaskInSeasonFile(
         table=table,
         slug=slug,
         task_type=task_type,
@@ -425,51 +453,55 @@ def _read_task(table: CheckedTable, roots: FileRoots) -> TaskEntry:
         published=tuple(table.tables("published")),
     )
     table.close()
-    _refuse_repeated((phase.table, "slug", phase.slug) for phase in task.phases)
-    _refuse_repeated((gold.table, "split", gold.split) for gold in task.gold)
-    _refuse_repeated(
+    _refuse_repeated_names((phase.table, "slug", phase.slug) for phase in task.phases)
+    _refuse_repeated_names((gold.table, "split", gold.split) for gold in task.gold)
+    _refuse_repeated_names(
         (baseline.table, "system", baseline.system) for baseline in task.baselines
     )
     if task.values["is_reported_only"] and task.gold:
         message = _("a task with gold is more than reported")
-        table.refuse("reported_only", message, _("no [[tasks.gold]]"))
+        table.add_problem_at_key("reported_only", message, _("no [[tasks.gold]]"))
     slugs = [phase.slug for phase in task.phases]
     for baseline in task.baselines:
         for name in baseline.phases:
             if name not in slugs:
                 message = _("the task has no phase “%(phase)s”") % {"phase": name}
-                baseline.table.refuse("phases", message, _names_clause(slugs))
+                baseline.table.add_problem_at_key(
+                    "phases", message, _format_choice_of_names(slugs)
+                )
     return task
 
 
-def _read_task_type(table: CheckedTable, roots: FileRoots) -> TaskType | None:
+def _read_task_type(table: CheckedTable, roots: SeasonFileFolders) -> TaskType | None:
     """Return the task type that a task of the season file names, which is a built-in
     type or is declared by a folder. If the folder is faulty, the faults are recorded in
     ``table``, and None is returned.
     """
     name = table.text("type")
     if name.startswith("./"):
-        if isinstance(roots, SeasonFileAlone):
-            return roots.declared_type(table, name)
+        if isinstance(roots, UploadedSeasonFile):
+            return roots.find_declared_task_type(table, name)
         if folder := roots.file(table, "type", name):
             try:
-                if (own := folder / MEASURES).is_file():
+                if (own := folder / MEASURES_FILE_NAME).is_file():
                     store_uploaded_measures(
                         own.read_text(encoding="utf-8", errors="replace"), by=None
                     )
-                if (official := folder / PROGRAM).is_file():
+                if (official := folder / PROGRAM_FILE_NAME).is_file():
                     store_uploaded_program(
                         official.read_text(encoding="utf-8", errors="replace"), by=None
                     )
-                return folder_type(folder)
+                return load_task_type_of_folder(folder)
             except MeasuresRefused as refused:
-                table.refuse("type", str(refused))
+                table.add_problem_at_key("type", str(refused))
             except InputRefused as refused:
                 table.findings.problems += refused.problems
         return None
     if not name:
         return None
-    return stored(name) or task_types().get(table.choice("type", list(task_types())))
+    return find_stored_task_type(name) or task_types().get(
+        table.choice("type", list(task_types()))
+    )
 
 
 def _read_rule_sets(
@@ -477,33 +509,38 @@ def _read_rule_sets(
 ) -> list[str]:
     if "rules" in table and not table.values["rules"]:
         message = _("“%(name)s” is empty") % {"name": "rules"}
-        table.refuse(
+        table.add_problem_at_key(
             "rules", message, _("the rule sets to score under, the ranking one first")
         )
     if task_type is None:
         return list(table.texts("rules", ()))
     offered = list(task_type.rules)
     names = table.texts("rules", offered[:1])
-    rules = [current_rules(name) for name in names]
+    rules = [replace_old_rule_set_name(name) for name in names]
     for index, (name, present) in enumerate(zip(names, rules, strict=True)):
-        if index and is_view(present, set(offered) & set(rules), options):
+        if index and is_valid_view_name(present, set(offered) & set(rules), options):
             continue
-        if further_judge(present) and base_rules(present) in offered:
-            table.refuse(
-                "rules", *_no_further_judge_error(present, index, task_type, options)
+        if (
+            get_judge_in_view_name(present)
+            and remove_judge_from_rule_set(present) in offered
+        ):
+            table.add_problem_at_key(
+                "rules", *_describe_invalid_judge(present, index, task_type, options)
             )
         elif present not in offered:
             message = _("%(task_type)s has no rules “%(name)s”") % {
                 "task_type": task_type.slug,
                 "name": name,
             }
-            table.refuse("rules", message, _names_clause(offered))
+            table.add_problem_at_key("rules", message, _format_choice_of_names(offered))
         elif present != name and rules.count(present) > 1:
-            table.refuse("rules", duplicate_name_message("rules", present))
+            table.add_problem_at_key(
+                "rules", format_duplicate_name_message("rules", present)
+            )
     return list(dict.fromkeys(rules))
 
 
-def _no_further_judge_error(
+def _describe_invalid_judge(
     rules: str, place: int, task_type: TaskType, options: Options
 ) -> tuple[str, str]:
     """Return an error message and the expected value if a rule set cannot use an
@@ -512,7 +549,7 @@ def _no_further_judge_error(
     message = _("no further judge can decide “%(rules)s”") % {"rules": rules}
     if not place:
         return message, _("the rule sets to score under, the ranking one first")
-    if not (first := first_judge(options)):
+    if not (first := get_first_judge_name(options)):
         own = [one.name for one in JUDGE_OPTIONS if one in task_type.options]
         names = own or [one.name for one in JUDGE_OPTIONS]
         expected = _(
@@ -525,8 +562,8 @@ def _no_further_judge_error(
         "rules of the task, @, and a judge besides “%(first)s”: at most %(most)s letters, digits, “.”, “_” "
         "and “-”"
     )
-    expected = words % {"most": MAX_RULES, "first": first}
-    kinds = [judge.kind for judge in stored_judges(options)]
+    expected = words % {"most": MAX_VIEW_NAME_CHARACTERS, "first": first}
+    kinds = [judge.kind for judge in list_ledger_judges(options)]
     if len(kinds) > 1:
         words = _(
             "%(expected)s; for one kind of labels alone, @ and %(kinds)s at the end"
@@ -537,9 +574,9 @@ def _no_further_judge_error(
 
 
 def _read_option_files(
-    table: CheckedTable, task_type: TaskType, options: Options, roots: FileRoots
+    table: CheckedTable, task_type: TaskType, options: Options, roots: SeasonFileFolders
 ) -> dict[str, str]:
-    if isinstance(roots, SeasonFileAlone):
+    if isinstance(roots, UploadedSeasonFile):
         return {}
     folders = [root for root in (roots.folder, roots.data) if root is not None]
     return {
@@ -556,18 +593,22 @@ def _read_cutoffs(table: CheckedTable, task_type: TaskType) -> dict[str, str]:
     cutoffs = table.value("cutoffs", [])
     if cutoffs == []:
         return {}
-    if CUTOFFS not in [option.name for option in task_type.options]:
+    if CUTOFFS_OPTION_NAME not in [option.name for option in task_type.options]:
         message = _("%(task_type)s has no option for cut-offs") % {
             "task_type": task_type.slug
         }
-        table.refuse("cutoffs", message, _("rules with measures at these cut-offs"))
-        return {}
-    if not isinstance(cutoffs, list):
-        table.refuse(
-            "cutoffs", table.stated("cutoffs", cutoffs), _("a list such as [5, 20]")
+        table.add_problem_at_key(
+            "cutoffs", message, _("rules with measures at these cut-offs")
         )
         return {}
-    return {CUTOFFS: ",".join(map(str, cutoffs))}
+    if not isinstance(cutoffs, list):
+        table.add_problem_at_key(
+            "cutoffs",
+            table.describe_wrong_value("cutoffs", cutoffs),
+            _("a list such as [5, 20]"),
+        )
+        return {}
+    return {CUTOFFS_OPTION_NAME: ",".join(map(str, cutoffs))}
 
 
 def _read_accepted_findings(table: CheckedTable, task_type: TaskType) -> dict[str, str]:
@@ -577,13 +618,15 @@ def _read_accepted_findings(table: CheckedTable, task_type: TaskType) -> dict[st
     categories = table.texts("accept", ())
     if not categories:
         return {}
-    if ACCEPT not in [option.name for option in task_type.options]:
+    if ACCEPT_OPTION_NAME not in [option.name for option in task_type.options]:
         message = _("%(task_type)s has no findings to accept") % {
             "task_type": task_type.slug
         }
-        table.refuse("accept", message, _("a type with the option “accept”"))
+        table.add_problem_at_key(
+            "accept", message, _("a type with the option “accept”")
+        )
         return {}
-    return {ACCEPT: ",".join(categories)}
+    return {ACCEPT_OPTION_NAME: ",".join(categories)}
 
 
 def _refuse_unknown_metrics(
@@ -594,57 +637,61 @@ def _refuse_unknown_metrics(
     rules: Sequence[str],
     options: Options,
 ) -> None:
-    own = [name for name in rules if task_type.has_rules(name)]
+    own = [name for name in rules if task_type.has_rule_set(name)]
     metrics = {
         metric.name: (name, metric)
         for name in own
-        for metric in task_type.metrics_of(name, options)
+        for metric in task_type.list_metrics_of_rule_set(name, options)
     }
     for name in names:
         if name not in metrics:
             message = _("rules “%(rules)s” have no metric “%(metric)s”")
-            table.refuse(
+            table.add_problem_at_key(
                 key,
                 message % {"rules": ", ".join(own), "metric": name},
-                _names_clause(list(metrics)),
+                _format_choice_of_names(list(metrics)),
             )
         elif (
             key == "rank_by"
-            and metrics[name][1].build(metrics[name][0], options).higher_is_better
+            and metrics[name][1]
+            .build_metric(metrics[name][0], options)
+            .higher_is_better
             is None
         ):
             message = _("of “%(metric)s” neither more nor less is better") % {
                 "metric": name
             }
-            table.refuse(key, message, _("a metric that ranks"))
+            table.add_problem_at_key(key, message, _("a metric that ranks"))
 
 
 def _refuse_missing_ranking(
     table: CheckedTable, task_type: TaskType, rules: Sequence[str], options: Options
 ) -> None:
-    if not rules or not task_type.has_rules(rules[0]):
+    if not rules or not task_type.has_rule_set(rules[0]):
         return
-    ranking = task_type.ranking_metric(rules[0], options)
+    ranking = task_type.get_ranking_metric_name(rules[0], options)
     if option := task_type.without_value(rules[0], options).get(ranking):
         words = _(
             "rules “%(rules)s” rank by %(metric)s, which has no value without the option “%(option)s”"
         )
         words %= {"rules": rules[0], "metric": ranking, "option": option}
-        table.refuse("options", words, _("that option, or other rules first"))
+        table.add_problem_at_key(
+            "options", words, _("that option, or other rules first")
+        )
 
 
 def _read_unreserved_slug(table: CheckedTable, reserved: Sequence[str]) -> str:
     slug = table.slug("slug")
     if slug in reserved:
         message = _("“%(slug)s” leads to another page of the site") % {"slug": slug}
-        table.refuse("slug", message, _("another name"))
+        table.add_problem_at_key("slug", message, _("another name"))
     return slug
 
 
-def _read_summary(table: CheckedTable, roots: FileRoots) -> str:
+def _read_summary(table: CheckedTable, roots: SeasonFileFolders) -> str:
     summary, card = table.text("summary", ""), table.text("card", "")
     if summary and card:
-        table.refuse(
+        table.add_problem_at_key(
             "card",
             _("“summary” and “card” are two texts for one place"),
             _("one of them"),
@@ -656,20 +703,20 @@ def _read_summary(table: CheckedTable, roots: FileRoots) -> str:
         return path.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as fault:
         message = _("%(file)s cannot be read as UTF-8 text: %(fault)s")
-        table.refuse("card", message % {"file": card, "fault": fault})
+        table.add_problem_at_key("card", message % {"file": card, "fault": fault})
         return ""
 
 
-def _read_phase(table: CheckedTable) -> PhaseEntry:
-    slug = _read_unreserved_slug(table, RESERVED_PHASES)
+def _read_phase(table: CheckedTable) -> PhaseInSeasonFile:
+    slug = _read_unreserved_slug(table, RESERVED_PHASE_SLUGS)
     names = table.texts("card_required", ())
     for name in names:
         if name not in REQUIRABLE_FIELD_LABELS:
             message = _("a run card has no “%(name)s”%(near)s") % {
                 "name": name,
-                "near": suggest_similar_name(name, REQUIRABLE_FIELD_LABELS),
+                "near": format_similar_name_hint(name, REQUIRABLE_FIELD_LABELS),
             }
-            table.refuse(
+            table.add_problem_at_key(
                 "card_required", message, describe_choices(REQUIRABLE_FIELD_LABELS)
             )
     values = _read_settings(
@@ -683,16 +730,20 @@ def _read_phase(table: CheckedTable) -> PhaseEntry:
         message = _(
             "“board_from” and “board_then” say together when who sees the board"
         )
-        table.refuse("board_from", message, _("both"))
+        table.add_problem_at_key("board_from", message, _("both"))
     frozen_from, frozen_until = phase.frozen_from, phase.frozen_until
     if frozen_until is not None and (
         frozen_from is None or frozen_until <= frozen_from
     ):
         message = _("the board would be revealed before it is frozen")
-        table.refuse("frozen_until", message, _("a time after “frozen_from”"))
+        table.add_problem_at_key(
+            "frozen_until", message, _("a time after “frozen_from”")
+        )
     if phase.gold_from is not None and not phase.gold_is_public:
         message = _("the gold would not be released at all")
-        table.refuse("gold_from", message, _("“gold_public = true” beside it"))
+        table.add_problem_at_key(
+            "gold_from", message, _("“gold_public = true” beside it")
+        )
     opens, closes = values["opens"], values["closes"]
     if opens and closes and closes <= opens:
         message = _(
@@ -702,26 +753,26 @@ def _read_phase(table: CheckedTable) -> PhaseEntry:
             "closes": format_utc_minute(closes),
             "opens": format_utc_minute(opens),
         }
-        table.refuse("closes", message % instants)
+        table.add_problem_at_key("closes", message % instants)
     if opens and phase.inputs_from is not None and phase.inputs_from > opens:
         message = _("the inputs would come after the phase opens")
-        table.refuse("inputs_from", message, _("a time before it, or none"))
+        table.add_problem_at_key("inputs_from", message, _("a time before it, or none"))
     if closes and phase.late_until is not None and phase.late_until <= closes:
         message = _("late runs would be taken no longer than others")
-        table.refuse("late_until", message, _("a time after the end"))
-    return PhaseEntry(table=table, slug=slug, values=values)
+        table.add_problem_at_key("late_until", message, _("a time after the end"))
+    return PhaseInSeasonFile(table=table, slug=slug, values=values)
 
 
-def _read_planned_phases(table: CheckedTable) -> list[Facts]:
+def _read_planned_phases(table: CheckedTable) -> list[SettingValues]:
     """Return the planned phases of a season without tasks, as JSON objects. Each object
     contains only the keys that the season file sets.
     """
     planned = [_read_phase(row) for row in table.tables("planned_phases")]
-    _refuse_repeated((phase.table, "slug", phase.slug) for phase in planned)
+    _refuse_repeated_names((phase.table, "slug", phase.slug) for phase in planned)
     return [
         {"slug": phase.slug}
         | {
-            key: audit.as_json(phase.values[name])
+            key: audit.convert_to_json_value(phase.values[name])
             for name in Phase.SETTINGS
             if (key := Phase.key(name)) in phase.table
         }
@@ -729,14 +780,16 @@ def _read_planned_phases(table: CheckedTable) -> list[Facts]:
     ]
 
 
-def _read_gold(table: CheckedTable, roots: FileRoots) -> GoldEntry:
+def _read_gold(table: CheckedTable, roots: SeasonFileFolders) -> GoldInSeasonFile:
     split, paths = table.slug("split", "test"), _read_files(table, "paths", roots)
     reason = table.text("reason", "")
     table.close()
-    return GoldEntry(table=table, split=split, paths=paths, reason=reason)
+    return GoldInSeasonFile(table=table, split=split, paths=paths, reason=reason)
 
 
-def _read_baseline(table: CheckedTable, roots: FileRoots) -> BaselineEntry | None:
+def _read_baseline(
+    table: CheckedTable, roots: SeasonFileFolders
+) -> BaselineInSeasonFile | None:
     system, description = (
         table.text("system", longest=80),
         table.text("description", ""),
@@ -746,16 +799,16 @@ def _read_baseline(table: CheckedTable, roots: FileRoots) -> BaselineEntry | Non
     run = roots.file(table, "run", name) if name else None
     if run is None:
         return None
-    return BaselineEntry(
+    return BaselineInSeasonFile(
         table=table, system=system, description=description, run=run, phases=phases
     )
 
 
-def _refuse_repeated(names: Iterable[tuple[CheckedTable, str, str]]) -> None:
+def _refuse_repeated_names(names: Iterable[tuple[CheckedTable, str, str]]) -> None:
     seen: set[str] = set()
     for table, key, value in names:
         if value and value in seen:
-            table.refuse(
+            table.add_problem_at_key(
                 key,
                 _("%(key)s “%(value)s” is given a second time")
                 % {"key": key, "value": value},
@@ -763,30 +816,30 @@ def _refuse_repeated(names: Iterable[tuple[CheckedTable, str, str]]) -> None:
         seen.add(value)
 
 
-def _names_clause(names: Iterable[str]) -> str:
+def _format_choice_of_names(names: Iterable[str]) -> str:
     return _("some of %(names)s") % {"names": ", ".join(names)}
 
 
-def task_prefix(task: str) -> str:
+def make_task_key_prefix(task: str) -> str:
     return f"tasks.{task}"
 
 
-def phase_prefix(task: str, phase: str) -> str:
+def make_phase_key_prefix(task: str, phase: str) -> str:
     return f"tasks.{task}.phases.{phase}"
 
 
-def gold_entry_key(task: str, split: str) -> str:
+def make_gold_key(task: str, split: str) -> str:
     return f"tasks.{task}.gold.{split}"
 
 
-def organiser_key(address: str) -> str:
-    return f"{SEASON_PREFIX}.organisers.{address.lower()}"
+def make_organiser_key(address: str) -> str:
+    return f"{SEASON_KEY_PREFIX}.organisers.{address.lower()}"
 
 
-TERMS_KEY = f"{SEASON_PREFIX}.terms"
+SEASON_TERMS_KEY = f"{SEASON_KEY_PREFIX}.terms"
 
 
-def model_of_prefix(prefix: str) -> type[ModelWithSettings]:
+def get_model_of_key_prefix(prefix: str) -> type[ModelWithSettings]:
     return (
         Phase
         if ".phases." in prefix
@@ -796,20 +849,20 @@ def model_of_prefix(prefix: str) -> type[ModelWithSettings]:
     )
 
 
-def setting_key(prefix: str, field: str) -> str:
-    return f"{prefix}.{model_of_prefix(prefix).key(field)}"
+def make_setting_key(prefix: str, field: str) -> str:
+    return f"{prefix}.{get_model_of_key_prefix(prefix).key(field)}"
 
 
-def values_by_prefix(
-    entry: SeasonEntry, placements: Mapping[str, list[dict[str, Any]]]
-) -> dict[str, Facts]:
-    facts = {SEASON_PREFIX: dict(entry.values)}
+def collect_values_by_key_prefix(
+    entry: ParsedSeasonFile, placements: Mapping[str, list[dict[str, Any]]]
+) -> dict[str, SettingValues]:
+    facts = {SEASON_KEY_PREFIX: dict(entry.values)}
     if entry.is_from_file and "public" not in entry.table:
         # Without `public`, new seasons are drafts, and other seasons do not change.
-        del facts[SEASON_PREFIX]["is_public"]
+        del facts[SEASON_KEY_PREFIX]["is_public"]
     if entry.roots.is_sent and "entry_list" not in entry.table:
         # An uploaded zip archive does not change the list of addresses that may enter.
-        del facts[SEASON_PREFIX]["entry_list"]
+        del facts[SEASON_KEY_PREFIX]["entry_list"]
     for position, task in enumerate(entry.tasks):
         values = {
             **task.values,
@@ -823,29 +876,29 @@ def values_by_prefix(
             if entry.is_alone and "card" in task.table and not entry.roots.is_sent
             else set()
         )
-        facts[task_prefix(task.slug)] = {
+        facts[make_task_key_prefix(task.slug)] = {
             name: value for name, value in values.items() if name not in unread
         }
         for index, phase in enumerate(task.phases):
-            facts[phase_prefix(task.slug, phase.slug)] = {
+            facts[make_phase_key_prefix(task.slug, phase.slug)] = {
                 **phase.values,
                 "position": index,
             }
     return facts
 
 
-def rows_by_prefix(
+def load_rows_by_key_prefix(
     season: Season, *, held: bool = True
 ) -> dict[str, ModelWithSettings]:
-    rows: dict[str, ModelWithSettings] = {SEASON_PREFIX: season}
+    rows: dict[str, ModelWithSettings] = {SEASON_KEY_PREFIX: season}
     tasks = Task.objects.filter(season=season).order_by("pk")
     for task in tasks.select_for_update(of=("self",)) if held else tasks:
-        rows[task_prefix(task.slug)] = task
+        rows[make_task_key_prefix(task.slug)] = task
     phases = (
         Phase.objects.filter(task__season=season)
         .select_related("task__season")
         .order_by("pk")
     )
     for phase in phases.select_for_update(of=("self",)) if held else phases:
-        rows[phase_prefix(phase.task.slug, phase.slug)] = phase
+        rows[make_phase_key_prefix(phase.task.slug, phase.slug)] = phase
     return rows

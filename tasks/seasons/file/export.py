@@ -12,27 +12,32 @@ from django.utils.text import slugify
 
 from citeboard.core import audit, storage
 from tasks.gold.gold_files import open_gold_archive
-from tasks.gold.packing import write_archive
+from tasks.gold.packing import write_zip_archive
 from tasks.models import Gold, Phase, Season, Submission, Task
-from tasks.registration.entries import current_terms, terms_text
+from tasks.registration.entries import get_newest_terms, normalise_terms_text
 from tasks.seasons.file import entries, tables
-from tasks.types.declared.folder import SAMPLE
-from tasks.types.registry import known_type
+from tasks.types.declared.folder import SAMPLE_FOLDER_NAME
+from tasks.types.registry import find_task_type
 
-GOLD, BASELINES, FILES, TASKS = "gold", "baselines", "files", "tasks"
+GOLD, BASELINES_FOLDER, OPTION_FILES_FOLDER, TASKS_FOLDER = (
+    "gold",
+    "baselines",
+    "files",
+    "tasks",
+)
 
 
-Files = dict[str, Callable[[], Any]]
+FileOpenersByName = dict[str, Callable[[], Any]]
 
 
 @dataclass(frozen=True)
 class ExportedSeason:
     text: str
-    files: Files
+    files: FileOpenersByName
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True)
-        files: Files = {
+        files: FileOpenersByName = {
             entries.SEASON_FILE_NAME: partial(BytesIO, self.text.encode()),
             **self.files,
         }
@@ -42,9 +47,9 @@ class ExportedSeason:
             with opened() as content, path.open("wb") as copy:
                 shutil.copyfileobj(content, copy)
 
-    def write_zip(self, path: Path) -> None:
+    def write_zip_archive(self, path: Path) -> None:
         toml = partial(BytesIO, self.text.encode())
-        write_archive(path, [(entries.SEASON_FILE_NAME, toml), *self.files.items()])
+        write_zip_archive(path, [(entries.SEASON_FILE_NAME, toml), *self.files.items()])
 
 
 def export_season(
@@ -56,8 +61,8 @@ def export_season(
     another site names no people and lacks the files that options name. If ``with_gold``
     is False, the files of gold, runs of baselines and non-public samples are left out.
     """
-    values = season_file_structure(season)
-    files: Files = {}
+    values = build_season_file_structure(season)
+    files: FileOpenersByName = {}
     if not names_people:
         values["season"].pop("entry_list", None)
     for key, role in entries.ROLES_BY_KEY.items() if names_people else ():
@@ -68,20 +73,25 @@ def export_season(
     for task, said in zip(season.tasks.all(), values["tasks"], strict=True):
         if "options" in said:
             said["options"] = {
-                name: _export_option(value, files)
+                name: _export_option_file(value, files)
                 if names_people
-                else _file_name(value)
+                else _make_safe_file_name(value)
                 for name, value in said["options"].items()
             }
         if declared := task.task_type.declared:
-            said["type"] = f"./{TASKS}/{task.slug}"
+            said["type"] = f"./{TASKS_FOLDER}/{task.slug}"
             for name, text in declared.files.items():
-                is_secret = name.startswith(f"{SAMPLE}/") and not declared.public_sample
+                is_secret = (
+                    name.startswith(f"{SAMPLE_FOLDER_NAME}/")
+                    and not declared.public_sample
+                )
                 if is_secret and not with_gold:
                     continue
-                files[f"{TASKS}/{task.slug}/{name}"] = partial(BytesIO, text.encode())
+                files[f"{TASKS_FOLDER}/{task.slug}/{name}"] = partial(
+                    BytesIO, text.encode()
+                )
         said["published"] = [
-            _without_empty_values(placement) for placement in task.published
+            _remove_empty_values(placement) for placement in task.published
         ]
         newest = {
             gold.split: gold
@@ -99,41 +109,45 @@ def export_season(
     return ExportedSeason(tables.format_season_file(values), files)
 
 
-def season_file_structure(season: Season) -> dict[str, Any]:
-    terms = current_terms(season)
+def build_season_file_structure(season: Season) -> dict[str, Any]:
+    terms = get_newest_terms(season)
     return {
-        "season": _settings_of_row(season)
-        | ({"terms": terms_text(terms.text)} if terms else {}),
+        "season": _collect_settings_of_row(season)
+        | ({"terms": normalise_terms_text(terms.text)} if terms else {}),
         "tasks": [
             {
-                **_settings_of_row(task),
-                "phases": [_settings_of_row(phase) for phase in task.phases.all()],
+                **_collect_settings_of_row(task),
+                "phases": [
+                    _collect_settings_of_row(phase) for phase in task.phases.all()
+                ],
             }
             for task in season.tasks.all()
         ],
     }
 
 
-def _settings_of_row(row: Season | Task | Phase) -> dict[str, Any]:
+def _collect_settings_of_row(row: Season | Task | Phase) -> dict[str, Any]:
     said: dict[str, Any] = {"slug": row.slug}
     for name in row.SETTINGS:
         value, default = getattr(row, name), row.field(name).get_default()
         if name == "rules" and isinstance(row, Task):
-            known = known_type(row.type)
+            known = find_task_type(row.type)
             default = list(known.rules)[:1] if known else []
         if isinstance(value, str):
             value = value.strip().replace("\r\n", "\n")
         # The key `public` is always written, since loading without it changes nothing.
         is_said = row.is_required(name) or name == "is_public"
         if value is not None and (
-            is_said or audit.as_json(value) != audit.as_json(default)
+            is_said
+            or audit.convert_to_json_value(value)
+            != audit.convert_to_json_value(default)
         ):
             # The entry list is a list in the file and lines of a text on the site.
             said[row.key(name)] = value.split() if name == "entry_list" else value
     return said
 
 
-def _export_baselines(task: Task, files: Files) -> Iterator[dict[str, Any]]:
+def _export_baselines(task: Task, files: FileOpenersByName) -> Iterator[dict[str, Any]]:
     runs = Submission.objects.filter(
         phase__task=task, kind=Submission.Kind.BASELINE, built_in=""
     )
@@ -148,8 +162,8 @@ def _export_baselines(task: Task, files: Files) -> Iterator[dict[str, Any]]:
     for position, (system, own) in enumerate(sorted(by_system.items()), start=1):
         newest = own[-1]
         stem = f"{task.slug}-{position}-{slugify(system)}".rstrip("-")
-        name = f"{BASELINES}/{stem}{PurePosixPath(newest.filename).suffix}"
-        files[name] = partial(storage.runs.open, newest.file)
+        name = f"{BASELINES_FOLDER}/{stem}{PurePosixPath(newest.filename).suffix}"
+        files[name] = partial(storage.run_file_storage.open, newest.file)
         said = {
             "system": system,
             "run": name,
@@ -160,23 +174,23 @@ def _export_baselines(task: Task, files: Files) -> Iterator[dict[str, Any]]:
         yield said
 
 
-def _file_name(value: str) -> str:
+def _make_safe_file_name(value: str) -> str:
     path = Path(value)
     return path.name if path.is_absolute() and path.is_file() else value
 
 
-def _export_option(value: str, files: Files) -> str:
+def _export_option_file(value: str, files: FileOpenersByName) -> str:
     path = Path(value)
-    if _file_name(value) == value:
+    if _make_safe_file_name(value) == value:
         return value
-    name = f"{FILES}/{path.name}"
+    name = f"{OPTION_FILES_FOLDER}/{path.name}"
     files[name] = partial(path.open, "rb")
     return name
 
 
-def _without_empty_values(values: dict[str, Any]) -> dict[str, Any]:
+def _remove_empty_values(values: dict[str, Any]) -> dict[str, Any]:
     return {
-        key: _without_empty_values(value) if isinstance(value, dict) else value
+        key: _remove_empty_values(value) if isinstance(value, dict) else value
         for key, value in values.items()
         if value not in ("", [], {}, None)
     }

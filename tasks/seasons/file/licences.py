@@ -4,12 +4,12 @@ from django.utils.translation import gettext as _
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 from packaging.licenses._spdx import LICENSES
 
-from tasks.seasons.file.tables import suggest_similar_name
+from tasks.seasons.file.tables import format_similar_name_hint
 
 _SPDX_OPERATORS = {"AND", "OR", "WITH"}
 
 
-def spdx(licence: str) -> str | None:
+def normalise_spdx_expression(licence: str) -> str | None:
     """Return the normalised SPDX expression of a licence, or None if the text is not an
     SPDX expression.
 
@@ -24,24 +24,27 @@ def spdx(licence: str) -> str | None:
     return None
 
 
-def checked_licence(text: str) -> str:
+def validate_licence(text: str) -> str:
     """Return the normalised SPDX expression of a licence. A text that describes a
     licence in words is returned unchanged. Raises ValueError for an identifier that
     SPDX does not define.
     """
     words = text.split()
-    known = spdx(text) if words else ""
+    known = normalise_spdx_expression(text) if words else ""
     if known is not None:
         return known
     names, joints = words[::2], set(words[1::2])
     if not joints <= _SPDX_OPERATORS:
         return text
-    unknown = next((name for name in names if not spdx(name.strip("()"))), text).strip(
-        "()"
-    )
+    unknown = next(
+        (name for name in names if not normalise_spdx_expression(name.strip("()"))),
+        text,
+    ).strip("()")
     named = {
         "name": unknown,
-        "near": suggest_similar_name(unknown, [row["id"] for row in LICENSES.values()]),
+        "near": format_similar_name_hint(
+            unknown, [row["id"] for row in LICENSES.values()]
+        ),
     }
     told = _(
         "“%(name)s” is no identifier of SPDX%(near)s; one of your own is LicenseRef-NAME, or in words"

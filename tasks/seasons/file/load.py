@@ -21,10 +21,10 @@ from tasks.delivery.notifications.events import (
     notify_phase_changed,
 )
 from tasks.gold import publishing
-from tasks.gold.early import embargo_clashes, refuse_early_disclosure
+from tasks.gold.early import find_embargo_clashes, refuse_early_disclosure
 from tasks.gold.gold_files import (
     StoredGold,
-    kit_checksums_of,
+    read_kit_checksums_of_gold,
     record_gold_version,
     record_kit_change,
     store_prepared_gold,
@@ -41,23 +41,23 @@ from tasks.models import (
     declarations,
     seasons,
 )
-from tasks.registration.entries import current_terms, publish_terms
+from tasks.registration.entries import get_newest_terms, publish_terms
 from tasks.seasons.file import entries, export, plan as plans
 from tasks.seasons.file.tables import format_season_file
 from tasks.seasons.organisers import add_organiser, remove_organiser
-from tasks.seasons.own_measures import missing_carrier_warnings
+from tasks.seasons.own_measures import list_missing_carrier_warnings
 from tasks.submissions.run_acts import withdraw_replaced_run as give_way
 from tasks.submissions.submit import submit_baseline
-from tasks.submissions.uploads import UploadedRunFile, sha256_of_file
+from tasks.submissions.uploads import UploadedRunFile, compute_sha256_of_file
 from tasks.types import InputRefused, TaskType
-from tasks.types.toml_lines import KeyLines
+from tasks.types.toml_lines import TomlKeyLines
 
-Kept = dict[tuple[str, str], StoredGold]
-RANK_AGAIN_FUNCTION = "scoring.worker.rescoring.rank_again"
+StoredGoldByTaskAndSplit = dict[tuple[str, str], StoredGold]
+RERANKING_FUNCTION = "scoring.worker.rescoring.rank_again"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadResult:
+class SeasonLoadResult:
     """The result of loading a season, with a list of the changes that were made. If the
     list of changes is empty, the site already had the state of the season file.
     """
@@ -76,29 +76,31 @@ def load_season(
     reason: str = "",
     decisions: plans.ConflictDecisions = plans.NO_DECISIONS,
     dry_run: bool = False,
-) -> LoadResult:
+) -> SeasonLoadResult:
     """Update the site from the season file in ``folder``. Other files that the season
     file names are in ``folder`` or in ``data``.
     """
-    entry = entries.read_season_file(entries.FileRoots(folder, data))
-    return apply_entry(
+    entry = entries.read_season_file(entries.SeasonFileFolders(folder, data))
+    return apply_parsed_season_file(
         entry, reason=reason, decisions=decisions, dry_run=dry_run, by=None
     )
 
 
-def load_season_text(
+def load_season_from_text(
     text: bytes,
     *,
     by: User,
     slug: str = "",
     decisions: plans.ConflictDecisions = plans.NO_DECISIONS,
     dry_run: bool = False,
-) -> LoadResult:
+) -> SeasonLoadResult:
     """Load the text of a season file, without other files that the season file names.
     Gold and baselines on the site do not change.
     """
-    return apply_entry(
-        alone(text, slug, entries.SeasonFileAlone(declared_types(slug))),
+    return apply_parsed_season_file(
+        parse_season_file_with_slug(
+            text, slug, entries.UploadedSeasonFile(load_declared_types_of_season(slug))
+        ),
         reason="",
         decisions=decisions,
         dry_run=dry_run,
@@ -106,51 +108,52 @@ def load_season_text(
     )
 
 
-def load_values(
+def load_season_from_values(
     values: dict[str, Any], *, by: User | None, slug: str = ""
-) -> LoadResult:
-    roots = entries.SeasonFileAlone()
+) -> SeasonLoadResult:
+    roots = entries.UploadedSeasonFile()
     entry = replace(
-        alone(format_season_file(values).encode(), slug, roots), is_from_file=False
+        parse_season_file_with_slug(format_season_file(values).encode(), slug, roots),
+        is_from_file=False,
     )
-    return apply_entry(
+    return apply_parsed_season_file(
         entry,
         reason="",
-        decisions=plans.ConflictDecisions(frozenset({plans.ALL_KEYS})),
+        decisions=plans.ConflictDecisions(frozenset({plans.ALL_KEYS_WORD})),
         dry_run=False,
         by=by,
     )
 
 
-def declared_types(slug: str) -> dict[str, TaskType]:
+def load_declared_types_of_season(slug: str) -> dict[str, TaskType]:
     tasks = Task.objects.filter(season__slug=slug).exclude(declaration=None)
     return {task.slug: task.task_type for task in tasks.select_related("declaration")}
 
 
-def alone(
-    text: bytes, slug: str, roots: entries.SeasonFileAlone
-) -> entries.SeasonEntry:
+def parse_season_file_with_slug(
+    text: bytes, slug: str, roots: entries.UploadedSeasonFile
+) -> entries.ParsedSeasonFile:
     """Parse the text of a season file, which must have the slug ``slug``. An empty
     ``slug`` means that the file must describe a new season. Raises InputRefused.
     """
     entry = entries.parse_season_file(text, roots)
     if slug and entry.slug and entry.slug != slug:
         message = _("the file is of season “%(season)s”") % {"season": entry.slug}
-        entry.table.refuse("slug", message, f"“{slug}”")
+        entry.table.add_problem_at_key("slug", message, f"“{slug}”")
     if not slug and Season.objects.filter(slug=entry.slug).exists():
         message = _("there is a season “%(season)s” already") % {"season": entry.slug}
-        entry.table.refuse("slug", message, _("another name"))
+        entry.table.add_problem_at_key("slug", message, _("another name"))
     return entry
 
 
-def apply_entry(
-    entry: entries.SeasonEntry,
+def apply_parsed_season_file(
+    entry: entries.ParsedSeasonFile,
     *,
     reason: str,
     decisions: plans.ConflictDecisions,
     dry_run: bool,
     by: User | None,
-) -> LoadResult:
+) -> SeasonLoadResult:
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as scratch:
         plan = plans.build_load_plan(
             entry, reason=reason, scratch=Path(scratch), decisions=decisions
@@ -158,18 +161,18 @@ def apply_entry(
         if dry_run:
             with transaction.atomic():
                 slug = plan.entry.slug
-                is_public = bool(plan.facts[entries.SEASON_PREFIX].get("is_public"))
+                is_public = bool(plan.facts[entries.SEASON_KEY_PREFIX].get("is_public"))
                 season = Season.objects.filter(slug=slug).first() or Season(
                     slug=slug, is_public=is_public
                 )
                 differences = plan.differences(season)
-                rows = entries.rows_by_prefix(season) if season.pk else {}
+                rows = entries.load_rows_by_key_prefix(season) if season.pk else {}
                 changes = [
                     f"{prefix}: new" for prefix in plan.facts if prefix not in rows
                 ]
-                changes += plan.new_files()
+                changes += plan.iterate_new_file_descriptions()
                 transaction.set_rollback(True)
-            return LoadResult(
+            return SeasonLoadResult(
                 season=season,
                 changes=changes,
                 differences=[row for row in differences if not row.is_conflict],
@@ -185,15 +188,17 @@ def apply_entry(
         is_new = season._state.adding  # noqa: SLF001  (documented)
         differences = plan.differences(season)
         if unknown := sorted(
-            (decisions.apply | decisions.keep) - {plans.ALL_KEYS, *plan.said()}
+            (decisions.apply | decisions.keep) - {plans.ALL_KEYS_WORD, *plan.said()}
         ):
             raise plans.UnknownDecisionKey(unknown)
         conflicts = [row for row in differences if row.is_conflict]
         if pending := [row for row in conflicts if not decisions.decides(row.key)]:
-            raise plans.LoadConflicts(pending)
+            raise plans.UndecidedLoadConflicts(pending)
         plan = replace(
             plan,
-            stays=frozenset(row.key for row in conflicts if decisions.keeps(row.key)),
+            stays=frozenset(
+                row.key for row in conflicts if decisions.is_site_value_kept(row.key)
+            ),
         )
         with refuse_early_disclosure(season, by=by):
             changes = _write_season(season, plan, kept, reason, by)
@@ -208,8 +213,10 @@ def apply_entry(
                 )
                 action = "phase-changed" if is_of_phases else "settings-changed"
             facts = {"changes": "; ".join(changes)}
-            noted = [audit.Change(row.key, row.site, row.file) for row in applied]
-            audit.record(
+            noted = [
+                audit.SettingChange(row.key, row.site, row.file) for row in applied
+            ]
+            audit.record_action(
                 action,
                 actor=by,
                 subject=season,
@@ -220,39 +227,43 @@ def apply_entry(
     for task in entry.tasks:
         for baseline in task.baselines:
             changes += _write_baseline(season, task, baseline, plan)
-    notices = list(_load_notices(season, entry, plan, is_new=is_new))
-    return LoadResult(
+    notices = list(_iterate_load_notices(season, entry, plan, is_new=is_new))
+    return SeasonLoadResult(
         season=season, changes=changes, notices=notices, differences=applied
     )
 
 
 def _write_season(
-    season: Season, plan: plans.LoadPlan, kept: Kept, reason: str, by: User | None
+    season: Season,
+    plan: plans.SeasonLoadPlan,
+    kept: StoredGoldByTaskAndSplit,
+    reason: str,
+    by: User | None,
 ) -> list[str]:
     entry = plan.entry
     was_public = Season.objects.filter(slug=season.slug, is_public=True).exists()
     changes: list[str] = []
     _write_row(
         season,
-        plan.values_to_write(entries.SEASON_PREFIX),
+        plan.select_values_to_write(entries.SEASON_KEY_PREFIX),
         f"season {season.slug}",
         changes,
     )
     if was_public or season.is_public:
         Season.objects.filter(pk=season.pk).update(was_public=True)
-        publishing.note_publications_on_commit()
-    remembered = plans.last_loaded_values(season)
-    _write_roles(season, plan, remembered, by, changes)
-    if entry.terms and entries.TERMS_KEY not in plan.stays:
+        publishing.compare_publications_on_commit()
+    remembered = plans.get_last_loaded_values(season)
+    _update_roles(season, plan, remembered, by, changes)
+    if entry.terms and entries.SEASON_TERMS_KEY not in plan.stays:
         before, published = (
-            current_terms(season),
+            get_newest_terms(season),
             publish_terms(season=season, text=entry.terms, by=by),
         )
         if published != before:
             changes.append(f"terms: version {published.number}")
     for task in entry.tasks:
         _write_task(season, task, kept, plan, reason, by, changes)
-    changes += plan.results.store()
+    changes += plan.results.store_publications()
     if changes:
         seasons.increment_board_versions(season)
     if entry.is_from_file:
@@ -261,7 +272,7 @@ def _write_season(
         alone = {
             key: value
             for key, value in alone.items()
-            if key not in plan.removed_roles(remembered)
+            if key not in plan.find_removed_role_keys(remembered)
         }
         values = {**alone, **plan.said()}
         SeasonFile.objects.update_or_create(
@@ -271,31 +282,33 @@ def _write_season(
     return changes
 
 
-def _write_roles(
+def _update_roles(
     season: Season,
-    plan: plans.LoadPlan,
+    plan: plans.SeasonLoadPlan,
     remembered: Mapping[str, Any],
     by: User | None,
     changes: list[str],
 ) -> None:
     for address, role in plan.entry.roles.items():
         user = User.objects.filter(email__iexact=address).first()
-        if user is None or entries.organiser_key(address) in plan.stays:
+        if user is None or entries.make_organiser_key(address) in plan.stays:
             continue
         if add_organiser(season=season, user=user, by=by, role=role):
             changes.append(f"{role} {address}: added")
-    removed = {key for key in plan.removed_roles(remembered) if key not in plan.stays}
+    removed = {
+        key for key in plan.find_removed_role_keys(remembered) if key not in plan.stays
+    }
     for organiser in season.organisers.select_related("user", "season"):
-        if entries.organiser_key(organiser.user.email) in removed:
+        if entries.make_organiser_key(organiser.user.email) in removed:
             remove_organiser(organiser=organiser, by=by)
             changes.append(f"{organiser.role} {organiser.user.email}: removed")
 
 
 def _write_task(
     season: Season,
-    entry: entries.TaskEntry,
-    kept: Kept,
-    plan: plans.LoadPlan,
+    entry: entries.TaskInSeasonFile,
+    kept: StoredGoldByTaskAndSplit,
+    plan: plans.SeasonLoadPlan,
     reason: str,
     by: User | None,
     changes: list[str],
@@ -303,11 +316,11 @@ def _write_task(
     task = Task.objects.filter(season=season, slug=entry.slug).first() or Task(
         season=season, slug=entry.slug
     )
-    facts = plan.values_to_write(entries.task_prefix(entry.slug))
+    facts = plan.select_values_to_write(entries.make_task_key_prefix(entry.slug))
     if (
         entry.task_type
         and facts["type"] == entry.type
-        and (entry.brings_folder or task.type != entry.type)
+        and (entry.has_task_folder or task.type != entry.type)
     ):
         declaration = (
             declarations.store_declaration(entry.task_type)
@@ -323,7 +336,7 @@ def _write_task(
     if "type" in changed:
         task.save(update_fields=["declaration"])
     if "rank_by" in changed:
-        import_string(RANK_AGAIN_FUNCTION)(task)
+        import_string(RERANKING_FUNCTION)(task)
     is_scored_again = any(
         Task.SETTINGS[name].changes_numbers for name in changed if name in Task.SETTINGS
     )
@@ -331,7 +344,7 @@ def _write_task(
         _write_phase(task, part.slug, plan, by, changes)
     for gold in entry.gold:
         own = kept.get((entry.slug, gold.split))
-        if own is None or entries.gold_entry_key(entry.slug, gold.split) in plan.stays:
+        if own is None or entries.make_gold_key(entry.slug, gold.split) in plan.stays:
             continue
         why = reason or gold.reason or "First release."
         version, is_new = _record_gold(task, gold.split, own, why, by)
@@ -356,7 +369,7 @@ def _record_gold(
 ) -> tuple[Gold, bool]:
     of_split = Gold.objects.filter(task=task, split=split)
     before = of_split.order_by("-number").first()
-    kit = kit_checksums_of(before) if before is not None else {}
+    kit = read_kit_checksums_of_gold(before) if before is not None else {}
     version, is_new = record_gold_version(
         task=task, split=split, kept=kept, reason=reason
     )
@@ -366,12 +379,16 @@ def _record_gold(
 
 
 def _write_phase(
-    task: Task, slug: str, plan: plans.LoadPlan, by: User | None, changes: list[str]
+    task: Task,
+    slug: str,
+    plan: plans.SeasonLoadPlan,
+    by: User | None,
+    changes: list[str],
 ) -> None:
     present = Phase.objects.filter(task=task, slug=slug).first()
     before = PhaseDeadlineAndLimits.of(present) if present else None
     phase = present or Phase(task=task, slug=slug)
-    facts = plan.values_to_write(entries.phase_prefix(task.slug, slug))
+    facts = plan.select_values_to_write(entries.make_phase_key_prefix(task.slug, slug))
     _write_row(phase, facts, f"phase {task.slug}/{slug}", changes)
     if before is not None:
         notify_phase_changed(phase, before, at=timezone.now(), by=by)
@@ -379,12 +396,12 @@ def _write_phase(
 
 def _write_baseline(
     season: Season,
-    task: entries.TaskEntry,
-    entry: entries.BaselineEntry,
-    plan: plans.LoadPlan,
+    task: entries.TaskInSeasonFile,
+    entry: entries.BaselineInSeasonFile,
+    plan: plans.SeasonLoadPlan,
 ) -> Iterator[str]:
-    sha256 = sha256_of_file(entry.run)
-    for slug in plan.phases_of(task, entry):
+    sha256 = compute_sha256_of_file(entry.run)
+    for slug in plan.list_phases_of_baseline(task, entry):
         phases = Phase.objects.select_related("task__season").filter(
             task__season=season
         )
@@ -415,7 +432,10 @@ def _write_baseline(
 
 
 def _write_row(
-    row: seasons.ModelWithSettings, facts: entries.Facts, name: str, changes: list[str]
+    row: seasons.ModelWithSettings,
+    facts: entries.SettingValues,
+    name: str,
+    changes: list[str],
 ) -> list[str]:
     is_new = row.pk is None
     changed = [
@@ -435,22 +455,26 @@ def _write_row(
     return changed
 
 
-def _load_notices(
-    season: Season, entry: entries.SeasonEntry, plan: plans.LoadPlan, *, is_new: bool
+def _iterate_load_notices(
+    season: Season,
+    entry: entries.ParsedSeasonFile,
+    plan: plans.SeasonLoadPlan,
+    *,
+    is_new: bool,
 ) -> Iterator[str]:
     if is_new and not season.is_public:
         yield _(
             "the season is a draft, which its organisers and staff alone see; “public = true” shows it"
         )
     yield from map(str, plan.results.oddities)
-    accounts = plans.addresses_with_account(entry.roles)
+    accounts = plans.select_addresses_with_account(entry.roles)
     for address, role in entry.roles.items():
         if address not in accounts:
             message = _(
                 "%(role)s %(address)s has no account yet; load the season again when there is one"
             )
             yield message % {"role": Organiser.Role(role).label, "address": address}
-    yield from _missing_carrier_notices(season)
+    yield from _iterate_missing_carrier_notices(season)
     scored = Phase.objects.filter(task__season=season, task__is_reported_only=False)
     for phase in scored.select_related("task"):
         name = f"{phase.task.slug}/{phase.slug}"
@@ -467,7 +491,7 @@ def _load_notices(
             }
     yield from (
         _("not shown yet: %(what)s") % {"what": early.words}
-        for early in embargo_clashes(scored)
+        for early in find_embargo_clashes(scored)
     )
     for gold in Gold.objects.filter(task__season=season).select_related("task"):
         if not Phase.objects.filter(task=gold.task, split=gold.split).exists():
@@ -476,9 +500,9 @@ def _load_notices(
             }
 
 
-def _missing_carrier_notices(season: Season) -> Iterator[str]:
-    for slug, task_type in declared_types(season.slug).items():
-        for warning in missing_carrier_warnings(task_type.own_measures):
+def _iterate_missing_carrier_notices(season: Season) -> Iterator[str]:
+    for slug, task_type in load_declared_types_of_season(season.slug).items():
+        for warning in list_missing_carrier_warnings(task_type.own_measures_source):
             yield _("task %(task)s: %(warning)s") % {"task": slug, "warning": warning}
 
 
@@ -486,8 +510,8 @@ _SETTING_KEY_PATTERN = re.compile(
     r"(?:season|tasks\.(?P<task>[^.]+)(?:\.phases\.(?P<phase>[^.]+))?)\.(?P<name>[^.]+)",
     re.DOTALL,
 )
-#: The keys in `_KEYS_THAT_ARE_NO_SETTINGS` are people, files and URLs, not settings.
-_KEYS_THAT_ARE_NO_SETTINGS = (
+#: The keys in `_NON_SETTING_KEYS` are people, files and URLs, not settings.
+_NON_SETTING_KEYS = (
     "slug",
     *entries.ROLES_BY_KEY,
     "published",
@@ -508,7 +532,7 @@ class Fault:
     expected: str = ""
 
 
-class SettingsRefused(refusals.Refused):
+class InvalidSettings(refusals.ActionRefused):
     status = 422
 
     def __init__(self, faults: Sequence[Fault]) -> None:
@@ -525,50 +549,54 @@ class SettingsRefused(refusals.Refused):
 
 def change_settings(
     *, season: Season, values: Mapping[str, Any], by: User | None
-) -> LoadResult:
+) -> SeasonLoadResult:
     """Change settings of a season. Keys have the form `tasks.1a.phases.final.closes`.
-    The value None sets a setting to its default. Raises SettingsRefused.
+    The value None sets a setting to its default. Raises InvalidSettings.
     """
     with transaction.atomic():
         locked = Season.objects.select_for_update().get(pk=season.pk)
-        entries.rows_by_prefix(locked)
-        structure = export.season_file_structure(locked)
+        entries.load_rows_by_key_prefix(locked)
+        structure = export.build_season_file_structure(locked)
         if unknown := [
             key
             for key, value in values.items()
-            if not _set_nested(structure, key, value)
+            if not _set_value_at_key(structure, key, value)
         ]:
-            raise SettingsRefused(
+            raise InvalidSettings(
                 [Fault(key, _("there is no such setting")) for key in unknown]
             )
-        return load_settings(structure, by=by, slug=locked.slug)
+        return load_settings_or_list_faults(structure, by=by, slug=locked.slug)
 
 
-def load_settings(
+def load_settings_or_list_faults(
     values: dict[str, Any], *, by: User | None, slug: str = ""
-) -> LoadResult:
+) -> SeasonLoadResult:
     try:
-        return load_values(values, by=by, slug=slug)
+        return load_season_from_values(values, by=by, slug=slug)
     except InputRefused as refused:
-        lines, faults = KeyLines(format_season_file(values)), []
+        lines, faults = TomlKeyLines(format_season_file(values)), []
         for problem in refused.problems:
             names, below = [], values
-            for part in lines.path_at(problem.line) if problem.line else ():
+            for part in lines.get_key_at_line(problem.line) if problem.line else ():
                 below = below[part]  # type: ignore[index]
                 names.append(str(below["slug"]) if isinstance(part, int) else str(part))
             faults.append(Fault(".".join(names), problem.message, problem.expected))
-        raise SettingsRefused(faults) from refused
+        raise InvalidSettings(faults) from refused
 
 
-def _set_nested(structure: dict[str, Any], key: str, value: Any) -> bool:
+def _set_value_at_key(structure: dict[str, Any], key: str, value: Any) -> bool:
     parts = _SETTING_KEY_PATTERN.fullmatch(key)
-    if parts is None or parts["name"] in _KEYS_THAT_ARE_NO_SETTINGS:
+    if parts is None or parts["name"] in _NON_SETTING_KEYS:
         return False
     table = structure["season"]
     if parts["task"]:
-        table = _get_or_add_table(structure.setdefault("tasks", []), parts["task"])
+        table = _get_or_add_table_with_slug(
+            structure.setdefault("tasks", []), parts["task"]
+        )
     if parts["phase"]:
-        table = _get_or_add_table(table.setdefault("phases", []), parts["phase"])
+        table = _get_or_add_table_with_slug(
+            table.setdefault("phases", []), parts["phase"]
+        )
     if value is None:
         table.pop(parts["name"], None)
     else:
@@ -576,7 +604,9 @@ def _set_nested(structure: dict[str, Any], key: str, value: Any) -> bool:
     return True
 
 
-def _get_or_add_table(tables: list[dict[str, Any]], slug: str) -> dict[str, Any]:
+def _get_or_add_table_with_slug(
+    tables: list[dict[str, Any]], slug: str
+) -> dict[str, Any]:
     for table in tables:
         if table["slug"] == slug:
             return table

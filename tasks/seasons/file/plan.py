@@ -12,15 +12,15 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from citeboard.core import audit, refusals
-from citeboard.core.instants import setting_value_for_api
-from citeboard.core.words import as_sentence
+from citeboard.core.instants import convert_setting_for_api
+from citeboard.core.words import format_as_sentence
 from citeboard.teams.models import User
 from tasks.gold import gold_files, packing
 from tasks.models import Gold, Organiser, Phase, Season, SeasonFile, Submission, Task
-from tasks.registration.entries import current_terms, terms_text
+from tasks.registration.entries import get_newest_terms, normalise_terms_text
 from tasks.seasons.file import entries
 from tasks.seasons.file.tables import CheckedTable
-from tasks.submissions.uploads import sha256_of_file
+from tasks.submissions.uploads import compute_sha256_of_file
 from tasks.types import (
     InputRefused,
     Option,
@@ -29,29 +29,31 @@ from tasks.types import (
     Problem,
     TaskType,
 )
-from tasks.types.base import printed_options
-from tasks.types.files import open_input
-from tasks.types.ledger import STORE
-from tasks.types.problems import fatal
+from tasks.types.base import replace_paths_by_file_names
+from tasks.types.files import open_input_files
+from tasks.types.ledger import LEDGER_JUDGE_PREFIX
+from tasks.types.problems import select_fatal_problems
 from tasks.types.runs import read_run
 
 #: The class of `scoring` has a dotted name, as `tasks` must not import `scoring`.
-PUBLISHED_RESULTS_READER = "scoring.results.publications.season_results.SeasonResults"
-EXPECTED_IN_FILE = gettext_lazy(
+PUBLISHED_RESULTS_READER = (
+    "scoring.results.publications.season_results.PublicationsOfSeasonFile"
+)
+EXPECTED_UNLESS_REMOVED = gettext_lazy(
     "the same in the file, or it deleted in the admin by someone who knows what is lost"
 )
-#: If a task has runs with a status in STATUSES_FIXING_TYPE, the task's type cannot change.
-STATUSES_FIXING_TYPE = (*Submission.COUNTED, Submission.Status.FAILED)
-#: The word ALL_KEYS in the arguments `--apply` and `--keep` means all keys.
-ALL_KEYS = "all"
+#: If a task has runs with a status in RUN_STATUSES_FIXING_TASK_TYPE, the task's type cannot change.
+RUN_STATUSES_FIXING_TASK_TYPE = (*Submission.COUNTED, Submission.Status.FAILED)
+#: The word ALL_KEYS_WORD in the arguments `--apply` and `--keep` means all keys.
+ALL_KEYS_WORD = "all"
 
 
-class _NoLastValue:
+class _UnknownLastValue:
     def __repr__(self) -> str:
         return _("not known")
 
 
-NO_LAST_VALUE = _NoLastValue()
+UNKNOWN_LAST_VALUE = _UnknownLastValue()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,17 +72,17 @@ class SettingDifference:
         """Return True if loading the season file would undo a change that was made on
         the site after the last load.
         """
-        return bool(self.last is NO_LAST_VALUE or self.last != self.site)
+        return bool(self.last is UNKNOWN_LAST_VALUE or self.last != self.site)
 
     def as_json(self) -> dict[str, Any]:
         return {
             "key": self.key,
-            "site": setting_value_for_api(self.key, self.site),
-            "file": setting_value_for_api(self.key, self.file),
+            "site": convert_setting_for_api(self.key, self.site),
+            "file": convert_setting_for_api(self.key, self.file),
             **(
                 {}
-                if self.last is NO_LAST_VALUE
-                else {"last": setting_value_for_api(self.key, self.last)}
+                if self.last is UNKNOWN_LAST_VALUE
+                else {"last": convert_setting_for_api(self.key, self.last)}
             ),
         }
 
@@ -95,17 +97,19 @@ class ConflictDecisions:
     apply: frozenset[str] = frozenset()
     keep: frozenset[str] = frozenset()
 
-    def keeps(self, key: str) -> bool:
-        return key in self.keep or (ALL_KEYS in self.keep and key not in self.apply)
+    def is_site_value_kept(self, key: str) -> bool:
+        return key in self.keep or (
+            ALL_KEYS_WORD in self.keep and key not in self.apply
+        )
 
     def decides(self, key: str) -> bool:
-        return bool({key, ALL_KEYS} & (self.apply | self.keep))
+        return bool({key, ALL_KEYS_WORD} & (self.apply | self.keep))
 
 
 NO_DECISIONS = ConflictDecisions()
 
 
-class LoadConflicts(refusals.Refused):
+class UndecidedLoadConflicts(refusals.ActionRefused):
     def __init__(self, conflicts: list[SettingDifference]) -> None:
         self.conflicts = conflicts
         message = ngettext(
@@ -121,7 +125,7 @@ class LoadConflicts(refusals.Refused):
         }
 
 
-class UnknownDecisionKey(refusals.Refused):
+class UnknownDecisionKey(refusals.ActionRefused):
     status = 400
 
     def __init__(self, keys: list[str]) -> None:
@@ -130,11 +134,11 @@ class UnknownDecisionKey(refusals.Refused):
         )
 
     def answer(self) -> dict[str, object]:
-        words = as_sentence(self)
+        words = format_as_sentence(self)
         return {"detail": f"apply: {words}", "errors": {"apply": [words]}}
 
 
-class PublishedResults(Protocol):
+class PublishedResultsReader(Protocol):
     """The published results that a season file lists, with the tasks that show the
     results. Code of `scoring` implements this protocol.
     """
@@ -142,22 +146,24 @@ class PublishedResults(Protocol):
     problems: list[Problem]
     oddities: list[Problem]
 
-    def placements(
+    def validate_placements_by_task(
         self,
         tasks: Mapping[str, tuple[Sequence[CheckedTable], Mapping[str, Sequence[str]]]],
     ) -> dict[str, list[dict[str, Any]]]: ...
 
-    def store(self) -> list[str]: ...
+    def store_publications(self) -> list[str]: ...
 
 
-def read_published_results(paths: Iterable[Path]) -> PublishedResults:
-    return cast("PublishedResults", import_string(PUBLISHED_RESULTS_READER)(paths))
+def read_published_results(paths: Iterable[Path]) -> PublishedResultsReader:
+    return cast(
+        "PublishedResultsReader", import_string(PUBLISHED_RESULTS_READER)(paths)
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
-class LoadPlan:
-    entry: entries.SeasonEntry
-    results: PublishedResults
+class SeasonLoadPlan:
+    entry: entries.ParsedSeasonFile
+    results: PublishedResultsReader
     gold: dict[tuple[str, str], packing.PreparedGold] = field(default_factory=dict)
     #: ``placements`` maps slugs of tasks to the published results that the task shows.
     placements: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
@@ -165,60 +171,67 @@ class LoadPlan:
     stays: frozenset[str] = frozenset()
 
     @property
-    def facts(self) -> dict[str, entries.Facts]:
-        return entries.values_by_prefix(self.entry, self.placements)
+    def facts(self) -> dict[str, entries.SettingValues]:
+        return entries.collect_values_by_key_prefix(self.entry, self.placements)
 
     @property
-    def role_entries_in_file(self) -> dict[str, str]:
-        addresses = addresses_with_account(self.entry.roles)
+    def roles_by_organiser_key(self) -> dict[str, str]:
+        addresses = select_addresses_with_account(self.entry.roles)
         return {
-            entries.organiser_key(address): self.entry.roles[address]
+            entries.make_organiser_key(address): self.entry.roles[address]
             for address in addresses
         }
 
-    def values_to_write(self, prefix: str) -> entries.Facts:
+    def select_values_to_write(self, prefix: str) -> entries.SettingValues:
         facts = self.facts[prefix]
         return {
             name: value
             for name, value in facts.items()
-            if entries.setting_key(prefix, name) not in self.stays
+            if entries.make_setting_key(prefix, name) not in self.stays
         }
 
     def differences(self, season: Season) -> list[SettingDifference]:
         if season._state.adding:  # noqa: SLF001  (documented)
             return []
-        rows, remembered = entries.rows_by_prefix(season), last_loaded_values(season)
+        rows, remembered = (
+            entries.load_rows_by_key_prefix(season),
+            get_last_loaded_values(season),
+        )
         compared: list[tuple[str, Any, Any, Any]] = []
         for prefix, facts in self.facts.items():
             for name, value in facts.items() if prefix in rows else ():
-                key = entries.setting_key(prefix, name)
-                last: Any = NO_LAST_VALUE
+                key = entries.make_setting_key(prefix, name)
+                last: Any = UNKNOWN_LAST_VALUE
                 if key in remembered:
                     last = remembered[key]
-                elif entries.setting_key(prefix, "title") in remembered:
+                elif entries.make_setting_key(prefix, "title") in remembered:
                     # A setting that the last file lacks is new and had its default.
-                    last = audit.as_json(
-                        entries.model_of_prefix(prefix).field(name).get_default()
+                    last = audit.convert_to_json_value(
+                        entries.get_model_of_key_prefix(prefix)
+                        .field(name)
+                        .get_default()
                     )
                 compared.append(
                     (
                         key,
                         last,
-                        audit.as_json(getattr(rows[prefix], name)),
-                        audit.as_json(value),
+                        audit.convert_to_json_value(getattr(rows[prefix], name)),
+                        audit.convert_to_json_value(value),
                     )
                 )
         for (task, split), prepared in self.gold.items():
             if present := current_gold(self.entry, task, split):
-                key = entries.gold_entry_key(task, split)
-                last = remembered.get(key, NO_LAST_VALUE)
-                compared.append((key, *_setting_digests(last, present, prepared)))
+                key = entries.make_gold_key(task, split)
+                last = remembered.get(key, UNKNOWN_LAST_VALUE)
+                compared.append(
+                    (key, *_compute_comparable_digests(last, present, prepared))
+                )
         people = season.organisers.values_list("user__email", "role")
         in_site, in_file = (
-            {entries.organiser_key(address): role for address, role in people},
-            self.role_entries_in_file,
+            {entries.make_organiser_key(address): role for address, role in people},
+            self.roles_by_organiser_key,
         )
-        for key in [*in_file, *self.removed_roles(remembered)]:
+        for key in [*in_file, *self.find_removed_role_keys(remembered)]:
             last = remembered.get(key, False)
             # Old releases stored True for an organiser instead of a role.
             last = Organiser.Role.ORGANISER.value if last is True else last
@@ -227,12 +240,12 @@ class LoadPlan:
             )
         # Loading a season file without terms does not change the season's terms.
         if self.entry.terms:
-            terms = current_terms(season)
-            shown = terms_text(terms.text) if terms else None
+            terms = get_newest_terms(season)
+            shown = normalise_terms_text(terms.text) if terms else None
             compared.append(
                 (
-                    entries.TERMS_KEY,
-                    remembered.get(entries.TERMS_KEY),
+                    entries.SEASON_TERMS_KEY,
+                    remembered.get(entries.SEASON_TERMS_KEY),
                     shown,
                     self.entry.terms,
                 )
@@ -245,38 +258,40 @@ class LoadPlan:
 
     def said(self) -> dict[str, Any]:
         values = {
-            entries.setting_key(prefix, name): audit.as_json(value)
+            entries.make_setting_key(prefix, name): audit.convert_to_json_value(value)
             for prefix, facts in self.facts.items()
             for name, value in facts.items()
         }
         values |= {
-            entries.gold_entry_key(task, split): _remembered_digest(
+            entries.make_gold_key(task, split): _choose_digest_to_remember(
                 current_gold(self.entry, task, split), prepared
             )
             for (task, split), prepared in self.gold.items()
         }
-        values |= self.role_entries_in_file
+        values |= self.roles_by_organiser_key
         return values | (
-            {entries.TERMS_KEY: self.entry.terms} if self.entry.terms else {}
+            {entries.SEASON_TERMS_KEY: self.entry.terms} if self.entry.terms else {}
         )
 
-    def removed_roles(self, remembered: Mapping[str, Any]) -> list[str]:
+    def find_removed_role_keys(self, remembered: Mapping[str, Any]) -> list[str]:
         """Return the keys of people who were listed in the last loaded season file and
         are not listed now. If the present season file lists no people, return an empty
         list.
         """
-        named = {entries.organiser_key(address) for address in self.entry.roles}
+        named = {entries.make_organiser_key(address) for address in self.entry.roles}
         return [
             key
             for key in remembered
-            if named and key.startswith(entries.organiser_key("")) and key not in named
+            if named
+            and key.startswith(entries.make_organiser_key(""))
+            and key not in named
         ]
 
-    def new_files(self) -> Iterator[str]:
+    def iterate_new_file_descriptions(self) -> Iterator[str]:
         for name in self.gold:
             if current_gold(self.entry, *name) is None:
-                yield f"{entries.gold_entry_key(*name)}: new"
-        yield from self.results.store()
+                yield f"{entries.make_gold_key(*name)}: new"
+        yield from self.results.store_publications()
         baselines = Submission.objects.filter(
             phase__task__season__slug=self.entry.slug,
             kind=Submission.Kind.BASELINE,
@@ -284,17 +299,19 @@ class LoadPlan:
         ).order_by("-number")
         for task in self.entry.tasks:
             for baseline in task.baselines:
-                for phase in self.phases_of(task, baseline):
+                for phase in self.list_phases_of_baseline(task, baseline):
                     latest = baselines.filter(
                         phase__task__slug=task.slug,
                         phase__slug=phase,
                         system=baseline.system,
                     ).first()
-                    if latest is None or latest.sha256 != sha256_of_file(baseline.run):
+                    if latest is None or latest.sha256 != compute_sha256_of_file(
+                        baseline.run
+                    ):
                         yield f"baseline {task.slug}/{phase} “{baseline.system}”: a new run"
 
-    def phases_of(
-        self, task: entries.TaskEntry, baseline: entries.BaselineEntry
+    def list_phases_of_baseline(
+        self, task: entries.TaskInSeasonFile, baseline: entries.BaselineInSeasonFile
     ) -> list[str]:
         return list(baseline.phases) or [
             phase.slug
@@ -304,7 +321,7 @@ class LoadPlan:
         ]
 
 
-def _setting_digests(
+def _compute_comparable_digests(
     last: Any, present: Gold, prepared: packing.PreparedGold
 ) -> tuple[Any, str, str]:
     """Return the digest of the last loaded gold, of the gold on the site, and of the
@@ -318,7 +335,9 @@ def _setting_digests(
     return last, site, file
 
 
-def _remembered_digest(gold: Gold | None, prepared: packing.PreparedGold) -> str:
+def _choose_digest_to_remember(
+    gold: Gold | None, prepared: packing.PreparedGold
+) -> str:
     """Return the digest of the new gold under the digest rule of the site's gold if
     both have the same content, otherwise under the current digest rule.
     """
@@ -327,12 +346,12 @@ def _remembered_digest(gold: Gold | None, prepared: packing.PreparedGold) -> str
     return prepared.digest
 
 
-def last_loaded_values(season: Season) -> Mapping[str, Any]:
+def get_last_loaded_values(season: Season) -> Mapping[str, Any]:
     file = SeasonFile.objects.filter(season=season.pk).first()
     return file.values if file else {}
 
 
-def addresses_with_account(addresses: Iterable[str]) -> list[str]:
+def select_addresses_with_account(addresses: Iterable[str]) -> list[str]:
     return [
         address
         for address in addresses
@@ -340,21 +359,23 @@ def addresses_with_account(addresses: Iterable[str]) -> list[str]:
     ]
 
 
-def current_settings(season: Season) -> dict[str, Any]:
+def collect_current_settings(season: Season) -> dict[str, Any]:
     values = {
-        entries.setting_key(prefix, name): audit.as_json(
+        entries.make_setting_key(prefix, name): audit.convert_to_json_value(
             getattr(row, "end" if name == "closes" else name)
         )
-        for prefix, row in entries.rows_by_prefix(season, held=False).items()
+        for prefix, row in entries.load_rows_by_key_prefix(season, held=False).items()
         for name in row.SETTINGS
     }
     return {
-        key: printed_options(value) if key.endswith(".options") else value
+        key: replace_paths_by_file_names(value) if key.endswith(".options") else value
         for key, value in values.items()
     }
 
 
-def current_gold(season: entries.SeasonEntry, task: str, split: str) -> Gold | None:
+def current_gold(
+    season: entries.ParsedSeasonFile, task: str, split: str
+) -> Gold | None:
     versions = Gold.objects.filter(
         task__season__slug=season.slug, task__slug=task, split=split
     )
@@ -362,45 +383,46 @@ def current_gold(season: entries.SeasonEntry, task: str, split: str) -> Gold | N
 
 
 def build_load_plan(
-    entry: entries.SeasonEntry,
+    entry: entries.ParsedSeasonFile,
     *,
     reason: str,
     scratch: Path,
     decisions: ConflictDecisions,
-) -> LoadPlan:
-    plan = LoadPlan(entry=entry, results=read_published_results(entry.published))
-    _refuse_removals(entry)
+) -> SeasonLoadPlan:
+    plan = SeasonLoadPlan(entry=entry, results=read_published_results(entry.published))
+    _refuse_removal_of_existing_parts(entry)
     for task in entry.tasks:
-        _settle_options_of_new_tasks(entry, task)
+        _set_default_options_of_new_task(entry, task)
     if entry.is_alone and (
         entry.is_from_file or Season.objects.filter(slug=entry.slug).exists()
     ):
         for task in entry.tasks:
-            _settle_files_of_options(entry, task)
+            _resolve_option_files(entry, task)
     elsewhere = list(plan.results.problems)
     if not entry.is_alone:
         tasks = {
-            task.slug: (task.published, _metrics_by_rules(task)) for task in entry.tasks
+            task.slug: (task.published, _list_metrics_by_rule_set(task))
+            for task in entry.tasks
         }
-        plan.placements.update(plan.results.placements(tasks))
+        plan.placements.update(plan.results.validate_placements_by_task(tasks))
     for task in entry.tasks:
-        _refuse_type_change(entry, task)
-        task_type = _task_type_with_valid_options(task)
+        _refuse_task_type_change(entry, task)
+        task_type = _get_type_if_options_are_valid(task)
         if task_type is None:
             continue
         for gold in task.gold:
-            elsewhere += _gold_problems(plan, task, task_type, gold, scratch)
-            _refuse_unexplained_fix(plan, task, gold, reason, decisions)
+            elsewhere += _find_gold_problems(plan, task, task_type, gold, scratch)
+            _refuse_correction_without_reason(plan, task, gold, reason, decisions)
         for baseline in task.baselines:
-            elsewhere += _baseline_problems(plan, task, task_type, baseline)
+            elsewhere += _find_baseline_problems(plan, task, task_type, baseline)
     in_file = sorted(entry.findings.problems, key=lambda problem: problem.line or 0)
     if in_file or elsewhere:
         raise InputRefused([*in_file, *elsewhere])
     return plan
 
 
-class SentFiles(Protocol):
-    def prepared_for(
+class UploadedFilesReader(Protocol):
+    def prepare_gold_from_paths(
         self,
         present: Gold | None,
         task_type: TaskType,
@@ -408,7 +430,7 @@ class SentFiles(Protocol):
         options: Options,
     ) -> packing.PreparedGold: ...
 
-    def run_problems(
+    def find_run_problems(
         self,
         task_type: TaskType,
         run: Path,
@@ -418,32 +440,36 @@ class SentFiles(Protocol):
     ) -> Sequence[Problem]: ...
 
 
-def _sent_files(entry: entries.SeasonEntry) -> SentFiles | None:
-    return cast("SentFiles", entry.roots) if entry.roots.is_sent else None
+def _get_uploaded_files_reader(
+    entry: entries.ParsedSeasonFile,
+) -> UploadedFilesReader | None:
+    return cast("UploadedFilesReader", entry.roots) if entry.roots.is_sent else None
 
 
-def _gold_problems(
-    plan: LoadPlan,
-    task: entries.TaskEntry,
+def _find_gold_problems(
+    plan: SeasonLoadPlan,
+    task: entries.TaskInSeasonFile,
     task_type: TaskType,
-    gold: entries.GoldEntry,
+    gold: entries.GoldInSeasonFile,
     scratch: Path,
 ) -> Sequence[Problem]:
     if not gold.paths or len(gold.paths) != len(gold.table.values["paths"]):
         return []
     folder = scratch / task.slug / gold.split
     folder.mkdir(parents=True, exist_ok=True)
-    if sent := _sent_files(plan.entry):
+    if sent := _get_uploaded_files_reader(plan.entry):
         try:
             present = current_gold(plan.entry, task.slug, gold.split)
-            prepared = sent.prepared_for(present, task_type, gold.paths, task.options)
+            prepared = sent.prepare_gold_from_paths(
+                present, task_type, gold.paths, task.options
+            )
         except InputRefused as refused:
             return refused.problems
         plan.gold[task.slug, gold.split] = prepared
         return []
     try:
         present = current_gold(plan.entry, task.slug, gold.split)
-        prepared = gold_files.prepare_gold_like_version(
+        prepared = gold_files.prepare_gold_by_rules_of_version(
             present, task_type, gold.paths, task.options, folder
         )
     except InputRefused as refused:
@@ -453,34 +479,38 @@ def _gold_problems(
     return []
 
 
-def _metrics_by_rules(task: entries.TaskEntry) -> dict[str, tuple[str, ...]]:
-    task_type = _task_type_with_valid_options(task)
+def _list_metrics_by_rule_set(
+    task: entries.TaskInSeasonFile,
+) -> dict[str, tuple[str, ...]]:
+    task_type = _get_type_if_options_are_valid(task)
     if task_type is None:
         return {}
-    options = task_type.checked_options(task.options)
+    options = task_type.validate_options(task.options)
     return {
-        rules: tuple(metric.name for metric in task_type.metrics_of(rules, options))
+        rules: tuple(
+            metric.name for metric in task_type.list_metrics_of_rule_set(rules, options)
+        )
         for rules in task.values["rules"]
-        if task_type.has_rules(rules)
+        if task_type.has_rule_set(rules)
     }
 
 
-def _task_type_with_valid_options(task: entries.TaskEntry) -> TaskType | None:
+def _get_type_if_options_are_valid(task: entries.TaskInSeasonFile) -> TaskType | None:
     task_type = task.task_type
     try:
         return (
             task_type
-            if task_type and task_type.checked_options(task.options) is not None
+            if task_type and task_type.validate_options(task.options) is not None
             else None
         )
     except OptionRefused:
         return None
 
 
-def _refuse_unexplained_fix(
-    plan: LoadPlan,
-    task: entries.TaskEntry,
-    gold: entries.GoldEntry,
+def _refuse_correction_without_reason(
+    plan: SeasonLoadPlan,
+    task: entries.TaskInSeasonFile,
+    gold: entries.GoldInSeasonFile,
     reason: str,
     decisions: ConflictDecisions,
 ) -> None:
@@ -488,10 +518,12 @@ def _refuse_unexplained_fix(
     prepared = plan.gold.get((task.slug, gold.split))
     if present is None or prepared is None or present.holds(prepared.digests) or reason:
         return
-    key = entries.gold_entry_key(task.slug, gold.split)
-    last = last_loaded_values(present.task.season).get(key)
+    key = entries.make_gold_key(task.slug, gold.split)
+    last = get_last_loaded_values(present.task.season).get(key)
     is_known = last in (present.plain_digest, *present.digests.values())
-    if not is_known and (decisions.keeps(key) or not decisions.decides(key)):
+    if not is_known and (
+        decisions.is_site_value_kept(key) or not decisions.decides(key)
+    ):
         # The gold on the site was changed after the season file was loaded last.
         # The user must decide on this conflict before a reason for new gold is needed.
         return
@@ -502,24 +534,28 @@ def _refuse_unexplained_fix(
         message = _("the gold of split %(split)s is not that of version %(version)s")
         message %= {"split": gold.split, "version": present.number}
         key = "reason" if gold.reason else "paths"
-        gold.table.refuse(
+        gold.table.add_problem_at_key(
             key, message, _("a new “reason”, or --reason, that says what was corrected")
         )
 
 
-def _baseline_problems(
-    plan: LoadPlan,
-    task: entries.TaskEntry,
+def _find_baseline_problems(
+    plan: SeasonLoadPlan,
+    task: entries.TaskInSeasonFile,
     task_type: TaskType,
-    baseline: entries.BaselineEntry,
+    baseline: entries.BaselineInSeasonFile,
 ) -> Iterable[Problem]:
     if not baseline.run.is_file():
         message = _("%(name)s is a folder") % {"name": baseline.run.name}
-        baseline.table.refuse("run", message, _("one file, or a zip of the folder"))
+        baseline.table.add_problem_at_key(
+            "run", message, _("one file, or a zip of the folder")
+        )
         return []
     problems: dict[str, Problem] = {}
     splits = {phase.slug: phase.split for phase in task.phases}
-    slugs = [slug for slug in plan.phases_of(task, baseline) if slug in splits]
+    slugs = [
+        slug for slug in plan.list_phases_of_baseline(task, baseline) if slug in splits
+    ]
     for split in dict.fromkeys(splits[slug] for slug in slugs):
         prepared = plan.gold.get((task.slug, split))
         present = current_gold(plan.entry, task.slug, split)
@@ -529,36 +565,40 @@ def _baseline_problems(
                 message = _(
                     "split %(split)s has no gold that the run could be scored with"
                 ) % {"split": split}
-                baseline.table.refuse("phases", message)
+                baseline.table.add_problem_at_key("phases", message)
             continue
         reading = (
             prepared.reading if prepared else cast("Gold", present).reading_version
         )
-        options, run = task_type.checked_options(task.options), baseline.run
-        if sent := _sent_files(plan.entry):
+        options, run = task_type.validate_options(task.options), baseline.run
+        if sent := _get_uploaded_files_reader(plan.entry):
             file = (
-                prepared.folder / packing.INDEX
+                prepared.folder / packing.INDEX_FILE_NAME
                 if prepared
-                else gold_files.cached_index_path(cast("Gold", present))
+                else gold_files.get_cached_index_path(cast("Gold", present))
             )
-            wrong = fatal(sent.run_problems(task_type, run, file, options, reading))
+            wrong = select_fatal_problems(
+                sent.find_run_problems(task_type, run, file, options, reading)
+            )
             problems |= {str(problem): problem for problem in wrong}
             continue
         index = (
             prepared.load_instance_index()
             if prepared
-            else gold_files.instance_index_of(cast("Gold", present))
+            else gold_files.load_instance_index_of_gold(cast("Gold", present))
         )
         try:
-            files = open_input(run, reading=reading)
-            wrong = fatal(read_run(task_type, files, index, options, name=str(run))[1])
+            files = open_input_files(run, reading=reading)
+            wrong = select_fatal_problems(
+                read_run(task_type, files, index, options, name=str(run))[1]
+            )
         except InputRefused as refused:
             wrong = refused.problems
         problems |= {str(problem): problem for problem in wrong}
     return problems.values()
 
 
-def _refuse_removals(entry: entries.SeasonEntry) -> None:
+def _refuse_removal_of_existing_parts(entry: entries.ParsedSeasonFile) -> None:
     """Add problems for tasks, phases, gold and baselines of the site that the season
     file omits, because loading a file deletes nothing.
     """
@@ -571,18 +611,22 @@ def _refuse_removals(entry: entries.SeasonEntry) -> None:
             words = _("task “%(task)s” is on the site and not in the file") % {
                 "task": task.slug
             }
-            entry.table.refuse("slug", words, str(EXPECTED_IN_FILE))
+            entry.table.add_problem_at_key("slug", words, str(EXPECTED_UNLESS_REMOVED))
             continue
-        for kind, name in _omitted_parts(task, in_file[task.slug], entry):
+        for kind, name in _iterate_omitted_parts_of_task(
+            task, in_file[task.slug], entry
+        ):
             words = _(
                 "%(kind)s “%(name)s” of task %(task)s is on the site and not in the file"
             )
             words %= {"kind": kind, "name": name, "task": task.slug}
-            in_file[task.slug].table.refuse("slug", words, str(EXPECTED_IN_FILE))
+            in_file[task.slug].table.add_problem_at_key(
+                "slug", words, str(EXPECTED_UNLESS_REMOVED)
+            )
 
 
-def _omitted_parts(
-    task: Task, entry: entries.TaskEntry, season: entries.SeasonEntry
+def _iterate_omitted_parts_of_task(
+    task: Task, entry: entries.TaskInSeasonFile, season: entries.ParsedSeasonFile
 ) -> Iterator[tuple[str, str]]:
     phases = {phase.slug for phase in entry.phases}
     for phase in Phase.objects.filter(task=task):
@@ -608,8 +652,8 @@ def _omitted_parts(
         yield _("baseline"), system
 
 
-def _settle_options_of_new_tasks(
-    entry: entries.SeasonEntry, task: entries.TaskEntry
+def _set_default_options_of_new_task(
+    entry: entries.ParsedSeasonFile, task: entries.TaskInSeasonFile
 ) -> None:
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
     for option in task.task_type.options if task.task_type else ():
@@ -630,15 +674,19 @@ def _settle_options_of_new_tasks(
             task.options[option.name] = value
 
 
-def _settle_files_of_options(
-    entry: entries.SeasonEntry, task: entries.TaskEntry
+def _resolve_option_files(
+    entry: entries.ParsedSeasonFile, task: entries.TaskInSeasonFile
 ) -> None:
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
     task_type = task.task_type
     for option in task_type.options if task_type else ():
         value = task.options.get(option.name)
         present = before.options.get(option.name) if before else None
-        if value is None or value == present or not _names_a_file(option, value):
+        if (
+            value is None
+            or value == present
+            or not _is_value_a_file_path(option, value)
+        ):
             continue
         if present and present.endswith(f"/{value}"):
             task.options[option.name] = present
@@ -647,40 +695,46 @@ def _settle_files_of_options(
                 "option": option.name,
                 "file": value,
             }
-            task.table.refuse(
+            task.table.add_problem_at_key(
                 "options",
                 message,
                 _("a file that load_season brings, where the site runs"),
             )
 
 
-def _names_a_file(option: Option, value: str) -> bool:
-    source, _, name = option.value_of({option.name: value}).rpartition(":")
+def _is_value_a_file_path(option: Option, value: str) -> bool:
+    source, _, name = option.get_value_or_default({option.name: value}).rpartition(":")
     is_path = (
         name.startswith(("/", ".", "~"))
         or ".." in name
         or name.endswith((".json", ".jsonl"))
     )
-    may_be_file = option.may_be_file and not (option.asks and source == STORE)
+    may_be_file = option.may_be_file and not (
+        option.asks and source == LEDGER_JUDGE_PREFIX
+    )
     return source == "labels" or is_path or (may_be_file and "/" in name)
 
 
-def _refuse_type_change(entry: entries.SeasonEntry, task: entries.TaskEntry) -> None:
+def _refuse_task_type_change(
+    entry: entries.ParsedSeasonFile, task: entries.TaskInSeasonFile
+) -> None:
     runs = Submission.objects.filter(
         phase__task__season__slug=entry.slug,
         phase__task__slug=task.slug,
-        status__in=STATUSES_FIXING_TYPE,
+        status__in=RUN_STATUSES_FIXING_TASK_TYPE,
     )
     before = Task.objects.filter(season__slug=entry.slug, slug=task.slug).first()
     if before and before.type != task.type and runs.exists():
         message = _("the task has runs of the type %(task_type)s") % {
             "task_type": before.type
         }
-        task.table.refuse("type", message, _("a new task for the new type"))
+        task.table.add_problem_at_key("type", message, _("a new task for the new type"))
     for phase in task.phases:
         run = runs.filter(phase__slug=phase.slug).select_related("phase").first()
         if run and run.phase.split != phase.split:
             message = _("the phase has runs on split %(split)s") % {
                 "split": run.phase.split
             }
-            phase.table.refuse("split", message, _("a new phase for the new split"))
+            phase.table.add_problem_at_key(
+                "split", message, _("a new phase for the new split")
+            )

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from citeboard.core.confinement import (
     UploadUnreadable,
-    limits_for_organisers,
+    build_organiser_upload_limits,
     read_upload,
 )
 from citeboard.teams.models import User
@@ -23,40 +23,45 @@ from tasks.gold import packing
 from tasks.gold.gold_files import prepare_uploaded_gold
 from tasks.models import Gold, Season
 from tasks.seasons.file import entries, plan as plans, zip_reader
-from tasks.seasons.file.load import LoadResult, alone, apply_entry, declared_types
+from tasks.seasons.file.load import (
+    SeasonLoadResult,
+    apply_parsed_season_file,
+    load_declared_types_of_season,
+    parse_season_file_with_slug,
+)
 from tasks.seasons.file.tables import CheckedTable
 from tasks.seasons.own_measures import (
     MeasuresRefused,
     store_uploaded_measures,
     store_uploaded_program,
 )
-from tasks.submissions.run_card import read_run_findings
+from tasks.submissions.run_card import check_run_in_sandbox
 from tasks.submissions.uploads import UploadedRunFile
 from tasks.types import InputRefused, Options, Problem, TaskType, task_types
 from tasks.types.declared.folder import (
-    SAMPLE,
+    SAMPLE_FOLDER_NAME,
     TOML,
-    folder_files,
     read_declaration,
+    read_texts_of_folder,
 )
-from tasks.types.declared.official_program import PROGRAM
-from tasks.types.declared.own_measures import MEASURES
-from tasks.types.files import READING_VERSION
-from tasks.types.guarded.limits import Unreadable
+from tasks.types.declared.official_program import PROGRAM_FILE_NAME
+from tasks.types.declared.own_measures import MEASURES_FILE_NAME
+from tasks.types.files import CURRENT_PARSING_RULES_VERSION
+from tasks.types.guarded.limits import TextUnreadable
 from tasks.types.guarded.toml_reader import read_toml
-from tasks.types.problems import from_values
+from tasks.types.problems import convert_dicts_to_problems
 
-UNPACK_PROGRAM = "tasks.seasons.file.zip_reader:unpack"
+UNPACK_FUNCTION = "tasks.seasons.file.zip_reader:unpack_season_archive"
 #: The function of `scoring` has a dotted name, as `tasks` must not import `scoring`.
-CHECK_FOLDER_PROGRAM = "scoring.offline.proposing:check_folder"
+CHECK_TASK_FOLDER_FUNCTION = "scoring.offline.proposing:check_folder"
 ZIP_SIGNATURE = b"PK\x03\x04"
-Load = Callable[..., LoadResult]
+LoadSeasonFunction = Callable[..., SeasonLoadResult]
 
 
 @contextmanager
 def open_season_zip(
     path: Path, filename: str, *, by: User | None, slug: str | None = ""
-) -> Iterator[Load]:
+) -> Iterator[LoadSeasonFunction]:
     """Yield a function that loads the season and takes the decisions of the user. The
     function must be called within the block, because the unpacked files are removed at
     the end of the block. Raises InputRefused.
@@ -69,22 +74,22 @@ def open_season_zip(
         _unpack_in_sandbox(path, filename, folder, by)
         content = (folder / zip_reader.NAME).read_bytes()
         if slug is None:
-            slug = _existing_slug_in(content)
-        files = UploadedSeasonZip(folder, Path(scratch), slug, by)
+            slug = _find_slug_of_existing_season(content)
+        files = UploadedSeasonArchive(folder, Path(scratch), slug, by)
 
         def load_decided_season(
             *,
             decisions: plans.ConflictDecisions = plans.NO_DECISIONS,
             reason: str = "",
             dry_run: bool = False,
-        ) -> LoadResult:
+        ) -> SeasonLoadResult:
             files.missing.clear()
-            entry = alone(content, slug, files)
+            entry = parse_season_file_with_slug(content, slug, files)
             if files.brings_files:
                 for table, key, name in files.missing:
                     message = _("there is no %(name)s") % {"name": name}
-                    table.refuse(key, message, _("a file of the archive"))
-            return apply_entry(
+                    table.add_problem_at_key(key, message, _("a file of the archive"))
+            return apply_parsed_season_file(
                 entry, reason=reason, decisions=decisions, dry_run=dry_run, by=by
             )
 
@@ -94,14 +99,14 @@ def open_season_zip(
 def _unpack_in_sandbox(
     path: Path, filename: str, folder: Path, by: User | None
 ) -> None:
-    given, limits = {"filename": filename}, limits_for_organisers()
+    given, limits = {"filename": filename}, build_organiser_upload_limits()
     try:
-        with read_upload(UNPACK_PROGRAM, path, given, owner=by, limits=limits) as done:
-            if problems := from_values(done.result["problems"]):
+        with read_upload(UNPACK_FUNCTION, path, given, owner=by, limits=limits) as done:
+            if problems := convert_dicts_to_problems(done.result["problems"]):
                 raise InputRefused(problems)
             for number, name in enumerate(done.result["names"]):
                 _copy_unpacked_file(
-                    done.file(zip_reader.unpacked_file_name(number)), folder, name
+                    done.file(zip_reader.make_unpacked_file_name(number)), folder, name
                 )
     except UploadUnreadable as unreadable:
         raise InputRefused(
@@ -120,19 +125,19 @@ def _copy_unpacked_file(part: Path, folder: Path, name: str) -> None:
         raise InputRefused([Problem(file=name, message=words)]) from fault
 
 
-def _existing_slug_in(content: bytes) -> str:
+def _find_slug_of_existing_season(content: bytes) -> str:
     """Return the slug that the season file states, if the site has a season with this
     slug. Return an empty text if the season is new or the season file is invalid.
     """
     try:
         slug = read_toml(content.decode("utf-8-sig"))["season"]["slug"]
-    except (UnicodeDecodeError, Unreadable, KeyError, TypeError):
+    except (UnicodeDecodeError, TextUnreadable, KeyError, TypeError):
         return ""
     is_there = isinstance(slug, str) and Season.objects.filter(slug=slug).exists()
     return slug if is_there else ""
 
 
-class UploadedSeasonZip(entries.SeasonFileAlone):
+class UploadedSeasonArchive(entries.UploadedSeasonFile):
     """The unpacked files of a zip archive that contains a season. If the archive
     contains no gold or baselines, the gold and baselines of the site are kept.
     """
@@ -140,7 +145,7 @@ class UploadedSeasonZip(entries.SeasonFileAlone):
     is_sent = True
 
     def __init__(self, folder: Path, scratch: Path, slug: str, by: User | None) -> None:
-        super().__init__(declared_types(slug))
+        super().__init__(load_declared_types_of_season(slug))
         self.folder, self._scratch, self._slug, self._by = folder, scratch, slug, by
         self.missing: list[tuple[CheckedTable, str, str]] = []
         self.brings_files = False
@@ -161,21 +166,25 @@ class UploadedSeasonZip(entries.SeasonFileAlone):
         if name and is_inside and not path.exists():
             self.missing.append((table, key, name))
             return None
-        found = entries.FileRoots.file(self, table, key, name)
+        found = entries.SeasonFileFolders.file(self, table, key, name)
         self.brings_files = self.brings_files or found is not None
         return found
 
-    def declared_type(self, table: CheckedTable, name: str) -> TaskType | None:
+    def find_declared_task_type(
+        self, table: CheckedTable, name: str
+    ) -> TaskType | None:
         present = self.types.get(str(table.values.get("slug")))
         path = (self.folder / name).resolve()
         is_inside = path.is_relative_to(self.folder.resolve())
         if not is_inside or not (path / TOML).is_file():
-            return super().declared_type(table, name)
+            return super().find_declared_task_type(table, name)
         if name not in self._types:
             try:
-                self._types[name] = self._read_type(folder_files(path), present)
+                self._types[name] = self._read_declared_task_type(
+                    read_texts_of_folder(path), present
+                )
             except MeasuresRefused as refused:
-                table.refuse("type", str(refused))
+                table.add_problem_at_key("type", str(refused))
                 return None
             except InputRefused as refused:
                 shown = name.removeprefix("./")
@@ -186,29 +195,33 @@ class UploadedSeasonZip(entries.SeasonFileAlone):
                 return None
         return self._types[name]
 
-    def _read_type(self, files: dict[str, str], present: TaskType | None) -> TaskType:
+    def _read_declared_task_type(
+        self, files: dict[str, str], present: TaskType | None
+    ) -> TaskType:
         if (
             present
             and present.declared
-            and _has_same_files(files, present.declared.files)
+            and _has_same_declaration_files(files, present.declared.files)
         ):
             return present
-        if MEASURES in files:
+        if MEASURES_FILE_NAME in files:
             season = Season.objects.filter(slug=self._slug).first()
-            store_uploaded_measures(files[MEASURES], by=self._by, season=season)
-        if PROGRAM in files:
+            store_uploaded_measures(
+                files[MEASURES_FILE_NAME], by=self._by, season=season
+            )
+        if PROGRAM_FILE_NAME in files:
             season = Season.objects.filter(slug=self._slug).first()
-            store_uploaded_program(files[PROGRAM], by=self._by, season=season)
+            store_uploaded_program(files[PROGRAM_FILE_NAME], by=self._by, season=season)
         given = {
             "files": files,
-            **({"runs_measures": True} if MEASURES in files else {}),
+            **({"runs_measures": True} if MEASURES_FILE_NAME in files else {}),
         }
-        limits, path = limits_for_organisers(), self.folder / zip_reader.NAME
+        limits, path = build_organiser_upload_limits(), self.folder / zip_reader.NAME
         try:
             with read_upload(
-                CHECK_FOLDER_PROGRAM, path, given, owner=self._by, limits=limits
+                CHECK_TASK_FOLDER_FUNCTION, path, given, owner=self._by, limits=limits
             ) as done:
-                problems = from_values(done.result)
+                problems = convert_dicts_to_problems(done.result)
         except UploadUnreadable as unreadable:
             problems = [Problem(file=TOML, message=str(unreadable))]
         if problems:
@@ -222,7 +235,7 @@ class UploadedSeasonZip(entries.SeasonFileAlone):
             )
         return task_type
 
-    def prepared_for(
+    def prepare_gold_from_paths(
         self,
         present: Gold | None,
         task_type: TaskType,
@@ -233,13 +246,18 @@ class UploadedSeasonZip(entries.SeasonFileAlone):
         rules of this version are used, otherwise the newest parsing rules. Raises
         InputRefused.
         """
-        if present is not None and present.reading_version < READING_VERSION:
+        if (
+            present is not None
+            and present.reading_version < CURRENT_PARSING_RULES_VERSION
+        ):
             earlier = present.reading_version
             with suppress(InputRefused):
                 prepared = self._prepare_gold(task_type, paths, options, earlier)
                 if present.holds(prepared.digests):
                     return prepared
-        return self._prepare_gold(task_type, paths, options, READING_VERSION)
+        return self._prepare_gold(
+            task_type, paths, options, CURRENT_PARSING_RULES_VERSION
+        )
 
     def _prepare_gold(
         self, task_type: TaskType, paths: Sequence[Path], options: Options, reading: int
@@ -253,7 +271,7 @@ class UploadedSeasonZip(entries.SeasonFileAlone):
             inputs = len(paths) if len(paths) > 1 or path.is_dir() else 0
             if inputs:
                 path = place / "gold.zip"
-                packing.write_archive(path, _archive_members(paths))
+                packing.write_zip_archive(path, _iterate_archive_members(paths))
                 shown = "gold.zip"
             with prepare_uploaded_gold(
                 task_type,
@@ -271,7 +289,7 @@ class UploadedSeasonZip(entries.SeasonFileAlone):
             self._gold[key] = replace(prepared, folder=packed)
         return self._gold[key]
 
-    def run_problems(
+    def find_run_problems(
         self,
         task_type: TaskType,
         run: Path,
@@ -283,7 +301,7 @@ class UploadedSeasonZip(entries.SeasonFileAlone):
         key = (task_type.slug, *texts, str(run), str(index))
         if key not in self._runs:
             upload = UploadedRunFile(run, run.relative_to(self.folder).as_posix())
-            found = read_run_findings(
+            found = check_run_in_sandbox(
                 upload,
                 task_type=task_type,
                 index=index,
@@ -295,25 +313,27 @@ class UploadedSeasonZip(entries.SeasonFileAlone):
         return self._runs[key]
 
 
-def _has_same_files(files: Mapping[str, str], present: Mapping[str, str]) -> bool:
+def _has_same_declaration_files(
+    files: Mapping[str, str], present: Mapping[str, str]
+) -> bool:
     """Return True if ``files`` are the same as the task folder ``present``. Without a
     sample in ``files``, the sample in ``present`` is ignored.
     """
-    if any(name.startswith(f"{SAMPLE}/") for name in files):
+    if any(name.startswith(f"{SAMPLE_FOLDER_NAME}/") for name in files):
         return files == present
     rest = {
         name: text
         for name, text in present.items()
-        if not name.startswith(f"{SAMPLE}/")
+        if not name.startswith(f"{SAMPLE_FOLDER_NAME}/")
     }
     return dict(files) == rest
 
 
-def _open_file(path: Path) -> IO[bytes]:
+def _open_binary_file(path: Path) -> IO[bytes]:
     return path.open("rb")
 
 
-def _archive_members(
+def _iterate_archive_members(
     paths: Sequence[Path],
 ) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
     """Yield the archive members for the files below each path. The name of a member
@@ -323,4 +343,4 @@ def _archive_members(
         for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if file.is_file():
                 inside = file.relative_to(path.parent).as_posix()
-                yield f"{number}/{inside}", partial(_open_file, file)
+                yield f"{number}/{inside}", partial(_open_binary_file, file)

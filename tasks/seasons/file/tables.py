@@ -11,15 +11,15 @@ from zoneinfo import ZoneInfo
 from django.utils.translation import gettext as _, gettext_noop
 
 from citeboard.core.instants import InvalidTimeText
-from citeboard.core.words import nearest
+from citeboard.core.words import find_most_similar_name
 from tasks.types import Problem
-from tasks.types.toml_lines import KeyLines, KeyPath, table
+from tasks.types.toml_lines import TomlKeyLines, TomlKeyPath, format_toml_table
 
 _SLUG_PATTERN = re.compile(r"[a-z0-9]+(?:[-_][a-z0-9]+)*")
 REQUIRED_VALUE: Final = object()
 MISSING_VALUE: Final = object()
-#: PostgreSQL and SQLite can store integers up to _MAX_INTEGER in the columns.
-_MAX_INTEGER = 2**31 - 1
+#: PostgreSQL and SQLite can store integers up to _MAX_DATABASE_INTEGER in the columns.
+_MAX_DATABASE_INTEGER = 2**31 - 1
 
 
 class SeasonFileProblems:
@@ -27,12 +27,12 @@ class SeasonFileProblems:
     line number are sorted by the path of the key.
     """
 
-    def __init__(self, file: str, lines: KeyLines | None = None) -> None:
+    def __init__(self, file: str, lines: TomlKeyLines | None = None) -> None:
         self.file, self.lines = file, lines
         self.problems: list[Problem] = []
 
     def add(
-        self, path: KeyPath, message: str, expected: str = "", *, fatal: bool = True
+        self, path: TomlKeyPath, message: str, expected: str = "", *, fatal: bool = True
     ) -> None:
         line = self.lines.line(path) if self.lines else None
         text = (
@@ -57,7 +57,7 @@ class CheckedTable:
     unknown_value = gettext_noop("“%(value)s” is not known here%(near)s")
 
     def __init__(
-        self, values: Mapping[str, Any], path: KeyPath, findings: SeasonFileProblems
+        self, values: Mapping[str, Any], path: TomlKeyPath, findings: SeasonFileProblems
     ) -> None:
         self.values, self.path, self.findings = values, path, findings
         self._taken: list[str] = []
@@ -72,27 +72,33 @@ class CheckedTable:
         if value is MISSING_VALUE:
             return ""
         if not isinstance(value, str):
-            self.refuse(name, self.stated(name, value), _("a text in quotes"))
+            self.add_problem_at_key(
+                name, self.describe_wrong_value(name, value), _("a text in quotes")
+            )
             return ""
         text = value.strip()
         if "\0" in text:
-            self.refuse(name, _nul_character_message(name), _("a text without NUL"))
+            self.add_problem_at_key(
+                name, _format_nul_character_message(name), _("a text without NUL")
+            )
             return ""
         if not text and default is REQUIRED_VALUE:
-            self.refuse(name, _empty_value_message(name))
+            self.add_problem_at_key(name, _format_empty_value_message(name))
         if longest is not None and len(text) > longest:
             message = _("“%(name)s” has %(found)s characters") % {
                 "name": name,
                 "found": len(text),
             }
-            self.refuse(name, message, _("at most %(number)s") % {"number": longest})
+            self.add_problem_at_key(
+                name, message, _("at most %(number)s") % {"number": longest}
+            )
         return text
 
     def slug(self, name: str, default: object = REQUIRED_VALUE) -> str:
         value = self.text(name, default, longest=60)
         if value and not _SLUG_PATTERN.fullmatch(value):
             message = _("“%(value)s” cannot stand in an address") % {"value": value}
-            self.refuse(
+            self.add_problem_at_key(
                 name, message, _("lower-case letters, digits and single hyphens")
             )
         return value
@@ -105,20 +111,24 @@ class CheckedTable:
             facts = {
                 "name": name,
                 "value": value,
-                "near": suggest_similar_name(value, choices),
+                "near": format_similar_name_hint(value, choices),
             }
-            self.refuse(name, _(self.unknown_value) % facts, describe_choices(choices))
+            self.add_problem_at_key(
+                name, _(self.unknown_value) % facts, describe_choices(choices)
+            )
         return value
 
-    def boolean(self, name: str, *, default: bool) -> bool:
+    def read_boolean(self, name: str, *, default: bool) -> bool:
         value = self.value(name, default)
         if isinstance(value, bool):
             return value
-        self.refuse(name, self.stated(name, value), _("true or false"))
+        self.add_problem_at_key(
+            name, self.describe_wrong_value(name, value), _("true or false")
+        )
         return default
 
     def limit(
-        self, name: str, *, least: int = 1, most: int = _MAX_INTEGER
+        self, name: str, *, least: int = 1, most: int = _MAX_DATABASE_INTEGER
     ) -> int | None:
         """Return the whole number under the key, which must be between ``least`` and
         ``most``. Return None, which means no limit, if the table does not have the key.
@@ -135,12 +145,14 @@ class CheckedTable:
         expected = _(
             "a whole number from %(least)s to %(most)s; leave it out for no limit"
         )
-        if most == _MAX_INTEGER:
+        if most == _MAX_DATABASE_INTEGER:
             expected = _("a whole number from %(least)s; leave it out for no limit")
         expected %= {"least": least, "most": f"{most:,}"}
-        self.refuse(
+        self.add_problem_at_key(
             name,
-            self.stated(name, value, value if isinstance(value, int) else None),
+            self.describe_wrong_value(
+                name, value, value if isinstance(value, int) else None
+            ),
             expected,
         )
         return None
@@ -155,36 +167,40 @@ class CheckedTable:
             isinstance(text, str) for text in value
         ):
             message = _("“%(name)s” is not a list of texts") % {"name": name}
-            self.refuse(name, message, _('a list such as ["one", "two"]'))
+            self.add_problem_at_key(name, message, _('a list such as ["one", "two"]'))
             return ()
         if not value and default is REQUIRED_VALUE:
-            self.refuse(name, _empty_value_message(name))
+            self.add_problem_at_key(name, _format_empty_value_message(name))
         if may_repeat:
             return tuple(value)
         for text in dict.fromkeys(value):
             if value.count(text) > 1:
-                self.refuse(name, duplicate_name_message(name, text))
+                self.add_problem_at_key(name, format_duplicate_name_message(name, text))
         return tuple(dict.fromkeys(value))
 
     def words(self, name: str) -> dict[str, str]:
         value = self.value(name, {})
         if not isinstance(value, dict):
-            self.refuse(
-                name, self.stated(name, value), _('a table such as { key = "value" }')
+            self.add_problem_at_key(
+                name,
+                self.describe_wrong_value(name, value),
+                _('a table such as { key = "value" }'),
             )
             return {}
         for key, text in value.items():
             if not isinstance(text, str):
                 self.findings.add(
                     (*self.path, name, key),
-                    self.stated(key, text),
+                    self.describe_wrong_value(key, text),
                     _("a text in quotes"),
                 )
             elif "\0" in key + text:
-                self.findings.add((*self.path, name), _nul_character_message(name))
+                self.findings.add(
+                    (*self.path, name), _format_nul_character_message(name)
+                )
         return {key: text for key, text in value.items() if isinstance(text, str)}
 
-    def moment(
+    def read_instant(
         self,
         name: str,
         zone: ZoneInfo,
@@ -198,11 +214,11 @@ class CheckedTable:
             if isinstance(value, str | dt.datetime):
                 return read(value, zone)
         except InvalidTimeText as refused:
-            self.refuse(name, str(refused))
+            self.add_problem_at_key(name, str(refused))
             return None
-        self.refuse(
+        self.add_problem_at_key(
             name,
-            self.stated(name, value),
+            self.describe_wrong_value(name, value),
             _("a date and time, such as 2026-05-01T23:59:59Z"),
         )
         return None
@@ -215,9 +231,9 @@ class CheckedTable:
             path = ".".join(
                 [*(part for part in self.path if isinstance(part, str)), name]
             )
-            self.refuse(
+            self.add_problem_at_key(
                 name,
-                self.stated(name, value),
+                self.describe_wrong_value(name, value),
                 _("tables under [[%(path)s]]") % {"path": path},
             )
             return []
@@ -231,9 +247,9 @@ class CheckedTable:
         if isinstance(value, dict):
             return CheckedTable(value, (*self.path, name), self.findings)
         if value is not MISSING_VALUE:
-            self.refuse(
+            self.add_problem_at_key(
                 name,
-                self.stated(name, value),
+                self.describe_wrong_value(name, value),
                 _("a table under [%(name)s]") % {"name": name},
             )
         # A missing table is one fault, so faults of the keys in it are not recorded.
@@ -243,7 +259,7 @@ class CheckedTable:
             SeasonFileProblems(self.findings.file, self.findings.lines),
         )
 
-    def refuse(self, name: str, message: str, expected: str = "") -> None:
+    def add_problem_at_key(self, name: str, message: str, expected: str = "") -> None:
         self.findings.add((*self.path, name), message, expected)
 
     def close(self) -> None:
@@ -251,9 +267,9 @@ class CheckedTable:
             if name not in self._taken:
                 message = _(self.unknown_key) % {
                     "name": name,
-                    "near": suggest_similar_name(name, self._taken),
+                    "near": format_similar_name_hint(name, self._taken),
                 }
-                self.refuse(name, message, describe_choices(self._taken))
+                self.add_problem_at_key(name, message, describe_choices(self._taken))
 
     def value(self, name: str, default: object = REQUIRED_VALUE) -> Any:
         self._taken.append(name)
@@ -264,14 +280,16 @@ class CheckedTable:
         self.findings.add(self.path, _("“%(name)s” is missing") % {"name": name})
         return MISSING_VALUE
 
-    def stated(self, name: str, value: object, number: int | None = None) -> str:
+    def describe_wrong_value(
+        self, name: str, value: object, number: int | None = None
+    ) -> str:
         return _("“%(name)s” is %(kind)s") % {
             "name": name,
-            "kind": describe_kind(value) if number is None else number,
+            "kind": describe_kind_of_value(value) if number is None else number,
         }
 
 
-def describe_kind(value: object) -> str:
+def describe_kind_of_value(value: object) -> str:
     names: dict[type, str] = {
         bool: _("true or false"),
         int: _("a number"),
@@ -286,8 +304,8 @@ def describe_kind(value: object) -> str:
     return names[type(value)]
 
 
-def suggest_similar_name(name: str, known: Iterable[str]) -> str:
-    close = nearest(name, known)
+def format_similar_name_hint(name: str, known: Iterable[str]) -> str:
+    close = find_most_similar_name(name, known)
     return " " + _("(did you mean “%(name)s”?)") % {"name": close} if close else ""
 
 
@@ -295,40 +313,40 @@ def describe_choices(choices: Iterable[str]) -> str:
     return _("one of %(names)s") % {"names": ", ".join(choices)}
 
 
-def duplicate_name_message(name: str, text: str) -> str:
+def format_duplicate_name_message(name: str, text: str) -> str:
     return _("“%(name)s” names “%(text)s” twice") % {"name": name, "text": text}
 
 
-def _empty_value_message(name: str) -> str:
+def _format_empty_value_message(name: str) -> str:
     return _("“%(name)s” is empty") % {"name": name}
 
 
-def _nul_character_message(name: str) -> str:
+def _format_nul_character_message(name: str) -> str:
     return _("“%(name)s” holds a character that no text has") % {"name": name}
 
 
-TASK_TABLE_NAMES = ("published", "gold", "phases", "baselines")
+TABLE_NAMES_WITHIN_TASK = ("published", "gold", "phases", "baselines")
 
 
 def format_season_file(values: Mapping[str, Any]) -> str:
     """Return the text of a season file with the table `season` and an array of tables
     `tasks`.
     """
-    parts = [table("[season]", values["season"])]
+    parts = [format_toml_table("[season]", values["season"])]
     for task in values.get("tasks", ()):
-        own = {name: task[name] for name in TASK_TABLE_NAMES if name in task}
+        own = {name: task[name] for name in TABLE_NAMES_WITHIN_TASK if name in task}
         parts.append(
-            table(
+            format_toml_table(
                 "[[tasks]]",
                 {
                     name: value
                     for name, value in task.items()
-                    if name not in TASK_TABLE_NAMES
+                    if name not in TABLE_NAMES_WITHIN_TASK
                 },
             )
         )
         parts += [
-            table(f"[[tasks.{name}]]", row)
+            format_toml_table(f"[[tasks.{name}]]", row)
             for name, rows in own.items()
             for row in rows
         ]

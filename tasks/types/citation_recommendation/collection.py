@@ -12,36 +12,44 @@ import numpy as np
 
 from tasks.types.base import Index, Options, Pairs, Split
 from tasks.types.citation_recommendation import (
-    CANDIDATES,
-    CONTEXTS,
+    CANDIDATES_FILE_NAME,
+    CONTEXTS_FILE_NAME,
     DIMENSIONS,
-    SAMPLED_FOR,
-    cuts,
-    longest,
+    SAMPLED_DIMENSIONS_FIELD,
+    list_cutoffs,
+    parse_max_ranking_length,
 )
-from tasks.types.columns import NO_CLASS, OUTSIDE
-from tasks.types.files import BUILT_IN_FROM, Files, InputFile
-from tasks.types.plain_lines import NotPlain, plain_blocks, plain_names
-from tasks.types.problems import Problem, refuse
+from tasks.types.columns import NO_CLASS_CODE, NOT_APPLICABLE_CODE
+from tasks.types.files import FIRST_VERSION_ORDERING_BUILT_IN, Files, InputFile
+from tasks.types.plain_lines import (
+    LineByLineParsingNeeded,
+    get_text_column,
+    iterate_columns_of_blocks,
+)
+from tasks.types.problems import Problem, raise_if_any_problem_is_fatal
 from tasks.types.ranking import records
-from tasks.types.ranking.lists import GradedLists, ListsBuilder, index_of
+from tasks.types.ranking.lists import (
+    GradedListColumn,
+    ListColumnBuilder,
+    build_ranking_index,
+)
 from tasks.types.ranking.runs import (
-    DeclaredLists,
     RankedRun,
-    RunLimits,
+    RankingReadingSettings,
+    RankingsWithProbabilities,
     read_ranked_run,
 )
-from tasks.types.run_forms import RANKED_TABLE, text_of_document, text_of_topic
-from tasks.types.tables import read_with_tables
-from tasks.types.text import kind_found
+from tasks.types.run_forms import RANKED_RUN_COLUMNS, get_document_text, get_topic_text
+from tasks.types.tables import read_run_with_tables
+from tasks.types.text import describe_json_type_or_missing
 
-#: The gold's digest includes a dimension in LATER only if a context has a class in it.
-LATER = frozenset({"h_index_group"})
-#: `BLOCK` is the number of contexts (texts around citations) per stored block.
-BLOCK = 100
-#: Only the fields in `SHOWN` of a context are public.
-SHOWN = ("id", "sentence", "before", "after")
-SHOWN_OF_CANDIDATE = (
+#: The gold's digest includes a dimension in DIMENSIONS_ADDED_LATER only if a context has a class in it.
+DIMENSIONS_ADDED_LATER = frozenset({"h_index_group"})
+#: `CONTEXTS_PER_BLOCK` is the number of contexts (texts around citations) per stored block.
+CONTEXTS_PER_BLOCK = 100
+#: Only the fields in `PUBLIC_CONTEXT_FIELDS` of a context are public.
+PUBLIC_CONTEXT_FIELDS = ("id", "sentence", "before", "after")
+PUBLIC_CANDIDATE_FIELDS = (
     "ref_id",
     "raw",
     "title",
@@ -59,27 +67,31 @@ def read_gold(files: Files, options: Options) -> Split:
     """Read the contexts (texts around citations) with their gold (cited papers). Raises
     InputRefused with all problems.
     """
-    candidates = read_candidates(records.the_file(files, CANDIDATES, "the candidates"))
+    candidates = read_candidate_ids(
+        records.get_single_file_named(files, CANDIDATES_FILE_NAME, "the candidates")
+    )
     numbers = {name: number for number, name in enumerate(candidates)}
     reader = _RecommendationContextsReader(numbers)
     problems: list[Problem] = []
-    file = records.the_file(files, CONTEXTS, "the contexts")
-    if not reader.read_plain(file):
+    file = records.get_single_file_named(files, CONTEXTS_FILE_NAME, "the contexts")
+    if not reader.read_contexts_in_blocks(file):
         reader = _RecommendationContextsReader(numbers)
-        reader.read(records.Rows(file, problems))
+        reader.read(records.ValidatedRecords(file, problems))
     if not reader.ids and not problems:
         problems.append(Problem(file=file.shown, message="there are no contexts"))
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
     return Split(
-        content=reader.collection(),
+        content=reader.build_collection(),
         instances=len(reader.ids),
         rows=len(reader.ids),
-        index=index_of(reader.ids, [candidates]),
-        digest=reader.facts_digest(records.canonical(sorted(candidates))),
+        index=build_ranking_index(reader.ids, [candidates]),
+        digest=reader.compute_contexts_digest(
+            records.encode_canonical_json(sorted(candidates))
+        ),
     )
 
 
-def read_candidates(file: InputFile) -> list[str]:
+def read_candidate_ids(file: InputFile) -> list[str]:
     """Return the distinct candidates in a file. Raises InputRefused with all problems
     of the file.
 
@@ -88,46 +100,64 @@ def read_candidates(file: InputFile) -> list[str]:
     Versions 1 and 2 of the parsing rules sort the candidates by id instead.
     """
     problems: list[Problem] = []
-    rows = records.Rows(file, problems)
+    rows = records.ValidatedRecords(file, problems)
     found = dict.fromkeys(rows.name(record, "ref_id") for record in rows)
     if not found and not problems:
         problems.append(Problem(file=file.shown, message="there are no candidates"))
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
     names = [name for name in found if name is not None]
-    return names if file.reading >= BUILT_IN_FROM else sorted(names)
+    return names if file.reading >= FIRST_VERSION_ORDERING_BUILT_IN else sorted(names)
 
 
 def read_inputs(files: Files, options: Options) -> Index:
     """Build the index, which validates runs, from the public inputs."""
     problems: list[Problem] = []
-    rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), problems)
+    rows = records.ValidatedRecords(
+        records.get_single_file_named(files, CONTEXTS_FILE_NAME, "the contexts"),
+        problems,
+    )
     names = dict.fromkeys(rows.name(record, "id") for record in rows)
-    refuse(problems)
-    candidates = read_candidates(records.the_file(files, CANDIDATES, "the candidates"))
-    return index_of([name for name in names if name is not None], [candidates])
+    raise_if_any_problem_is_fatal(problems)
+    candidates = read_candidate_ids(
+        records.get_single_file_named(files, CANDIDATES_FILE_NAME, "the candidates")
+    )
+    return build_ranking_index(
+        [name for name in names if name is not None], [candidates]
+    )
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     """Yield two public files of the split. The file of contexts omits gold and classes,
     and the file of candidates omits the citing papers.
     """
-    contexts = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
-    yield CONTEXTS, records.shown_lines(contexts, SHOWN)
+    contexts = records.ValidatedRecords(
+        records.get_single_file_named(files, CONTEXTS_FILE_NAME, "the contexts"), []
+    )
+    yield (
+        CONTEXTS_FILE_NAME,
+        records.format_public_lines(contexts, PUBLIC_CONTEXT_FIELDS),
+    )
     shown: dict[str, bytes] = {}
-    for record in records.Rows(
-        records.the_file(files, CANDIDATES, "the candidates"), []
+    for record in records.ValidatedRecords(
+        records.get_single_file_named(files, CANDIDATES_FILE_NAME, "the candidates"), []
     ):
         shown.setdefault(
-            str(record["ref_id"]), records.shown_line(record, SHOWN_OF_CANDIDATE)
+            str(record["ref_id"]),
+            records.format_public_line(record, PUBLIC_CANDIDATE_FIELDS),
         )
-    yield CANDIDATES, b"".join(shown[name] for name in sorted(shown))
+    yield CANDIDATES_FILE_NAME, b"".join(shown[name] for name in sorted(shown))
 
 
 def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
-    rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
+    rows = records.ValidatedRecords(
+        records.get_single_file_named(files, CONTEXTS_FILE_NAME, "the contexts"), []
+    )
     for record in rows:
         cited = sorted(rows.names(record, "cited_id") or ())
-        yield [record.get(name) for name in SHOWN[1:]], [cited, record.get("grades")]
+        yield (
+            [record.get(name) for name in PUBLIC_CONTEXT_FIELDS[1:]],
+            [cited, record.get("grades")],
+        )
 
 
 def read_run(
@@ -137,11 +167,13 @@ def read_run(
     run's files.
     """
     declares = options["perplexity"] == "yes"
-    limits = RunLimits(
-        longest=longest(options), kept=max(cuts(options)), declares=declares
+    limits = RankingReadingSettings(
+        longest=parse_max_ranking_length(options),
+        kept=max(list_cutoffs(options)),
+        declares=declares,
     )
-    return read_with_tables(
-        files, RANKED_TABLE, lambda lines: read_ranked_run(lines, index, limits)
+    return read_run_with_tables(
+        files, RANKED_RUN_COLUMNS, lambda lines: read_ranked_run(lines, index, limits)
     )
 
 
@@ -154,7 +186,7 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     lists, pool = run.lists, split.index["pools"][0]
     return Pairs(
         gold=split.content.gold,
-        answers=DeclaredLists(lists, run.declared, len(pool))
+        answers=RankingsWithProbabilities(lists, run.declared, len(pool))
         if run.declared
         else lists,
         units=split.content.papers,
@@ -165,23 +197,24 @@ def pair(split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
     )
 
 
-class _RecommendationContextsReader(records.ContextsBuilder):
+class _RecommendationContextsReader(records.CitationContextsBuilder):
     def __init__(self, candidates: Mapping[str, int]) -> None:
         super().__init__(DIMENSIONS)
         for dimension, numbers in zip(DIMENSIONS, self.numbers, strict=True):
-            if dimension in LATER:
-                numbers.update({None: OUTSIDE, "": OUTSIDE})
+            if dimension in DIMENSIONS_ADDED_LATER:
+                numbers.update({None: NOT_APPLICABLE_CODE, "": NOT_APPLICABLE_CODE})
         #: `_written` contains, for each dimension, the JSON text of each class code.
         #: The digest of the gold is computed from JSON texts of classes.
         self._written = [
-            {NO_CLASS: f',"{dimension}":null', OUTSIDE: ""} for dimension in DIMENSIONS
+            {NO_CLASS_CODE: f',"{dimension}":null', NOT_APPLICABLE_CODE: ""}
+            for dimension in DIMENSIONS
         ]
         self._candidates = candidates
         #: `_judged` contains grades, or is None before the first context with grades.
-        self._judged: ListsBuilder | None = None
+        self._judged: ListColumnBuilder | None = None
         self._grades = array("i")
 
-    def read_plain(self, file: InputFile) -> bool:
+    def read_contexts_in_blocks(self, file: InputFile) -> bool:
         """Read the contexts in blocks, faster than line by line, and return True on
         success.
 
@@ -190,33 +223,37 @@ class _RecommendationContextsReader(records.ContextsBuilder):
         read in blocks, the caller must discard the reader.
         """
         try:
-            for block in plain_blocks(file, ("grades", SAMPLED_FOR)):
+            for block in iterate_columns_of_blocks(
+                file, ("grades", SAMPLED_DIMENSIONS_FIELD)
+            ):
                 names, papers, cited = (
-                    plain_names(block, key) for key in ("id", "citing_id", "cited_id")
+                    get_text_column(block, key)
+                    for key in ("id", "citing_id", "cited_id")
                 )
                 nothing = [None] * len(names)
                 columns = [block.get(dimension, nothing) for dimension in DIMENSIONS]
                 self._add_contexts(names, papers, [[own] for own in cited], columns)
-        except (NotPlain, KeyError, TypeError):
+        except (LineByLineParsingNeeded, KeyError, TypeError):
             return False
         hashes = np.fromiter(map(hash, self.ids), dtype=np.int64, count=len(self.ids))
         hashes.sort()
         return bool(self.ids) and bool(np.diff(hashes).all())
 
-    def read(self, rows: records.Rows) -> None:
+    def read(self, rows: records.ValidatedRecords) -> None:
         seen: set[str] = set()
         waiting: list[tuple[Any, ...]] = []
         for record in rows:
             name = rows.name(record, "id")
-            cited = rows.cited(record, "cited_id", self._candidates)
+            cited = rows.read_cited_ids(record, "cited_id", self._candidates)
             if name is None or cited is None:
                 continue
             if name in seen:
                 rows.wrong(f"context “{name}” stands here a second time")
             grades = rows.grades(record, "grades", cited) if "grades" in record else {}
-            if not isinstance(record.get(SAMPLED_FOR) or [], list):
+            if not isinstance(record.get(SAMPLED_DIMENSIONS_FIELD) or [], list):
                 rows.wrong(
-                    f"“{SAMPLED_FOR}” is {kind_found(record[SAMPLED_FOR])}",
+                    f"“{SAMPLED_DIMENSIONS_FIELD}” is "
+                    f"{describe_json_type_or_missing(record[SAMPLED_DIMENSIONS_FIELD])}",
                     "a list of dimensions",
                 )
             if unknown := [
@@ -225,13 +262,14 @@ class _RecommendationContextsReader(records.ContextsBuilder):
                 if reference not in self._candidates
             ]:
                 rows.wrong(
-                    f"“{unknown[0]}” is no candidate", f"a “ref_id” of {CANDIDATES}"
+                    f"“{unknown[0]}” is no candidate",
+                    f"a “ref_id” of {CANDIDATES_FILE_NAME}",
                 )
                 continue
             seen.add(name)
-            paper = records.label(record, "citing_id") or name
-            waiting.append((name, paper, cited, _read_classes(record), grades))
-            if len(waiting) == BLOCK:
+            paper = records.convert_class_to_text(record, "citing_id") or name
+            waiting.append((name, paper, cited, _read_context_classes(record), grades))
+            if len(waiting) == CONTEXTS_PER_BLOCK:
                 self._flush_waiting_rows(waiting)
         self._flush_waiting_rows(waiting)
 
@@ -265,7 +303,9 @@ class _RecommendationContextsReader(records.ContextsBuilder):
         ]
         if any(grades):
             texts = [
-                records.canonical(sorted(grade.items())).decode() if grade else ""
+                records.encode_canonical_json(sorted(grade.items())).decode()
+                if grade
+                else ""
                 for grade in grades
             ]
             facts = [
@@ -292,10 +332,10 @@ class _RecommendationContextsReader(records.ContextsBuilder):
     def _begin_reading_grades(self) -> None:
         before = self.gold.build()
         self._judged, self._grades = (
-            ListsBuilder(),
+            ListColumnBuilder(),
             array("i", [1] * len(before.values)),
         )
-        self._judged.extend(before.lengths, before.values)
+        self._judged.extend(before.list_lengths, before.values)
 
     def _encode_class_fields(self, place: int, codes: Sequence[int]) -> list[str]:
         written = self._written[place]
@@ -305,19 +345,21 @@ class _RecommendationContextsReader(records.ContextsBuilder):
             )
         return list(map(written.__getitem__, codes))
 
-    def collection(self) -> records.Collection:
+    def build_collection(self) -> records.CitationContextCollection:
         columns = self.columns()
         if self._judged is not None:
             grades = np.frombuffer(self._grades, dtype=np.int32)
-            columns["gold"] = GradedLists(columns["gold"], self._judged.build(), grades)
-        return records.Collection(**columns)
+            columns["gold"] = GradedListColumn(
+                columns["gold"], self._judged.build(), grades
+            )
+        return records.CitationContextCollection(**columns)
 
 
-def _read_classes(record: Mapping[str, Any]) -> list[Any]:
+def _read_context_classes(record: Mapping[str, Any]) -> list[Any]:
     """For each dimension, return the class of the context, or `...` if the context was
     not sampled for the dimension.
     """
-    sampled = record.get(SAMPLED_FOR)
+    sampled = record.get(SAMPLED_DIMENSIONS_FIELD)
     within = sampled if isinstance(sampled, list) else DIMENSIONS
     classes = [
         record.get(dimension) if dimension in within else ...
@@ -327,20 +369,24 @@ def _read_classes(record: Mapping[str, Any]) -> list[Any]:
 
 
 def topics(files: Files) -> Iterator[tuple[str, str]]:
-    for record in records.Rows(records.the_file(files, CONTEXTS, "the contexts"), []):
-        yield str(record["id"]), text_of_topic(record)
+    for record in records.ValidatedRecords(
+        records.get_single_file_named(files, CONTEXTS_FILE_NAME, "the contexts"), []
+    ):
+        yield str(record["id"]), get_topic_text(record)
 
 
 def documents(files: Files) -> Iterator[tuple[str, str]]:
-    for record in records.Rows(
-        records.the_file(files, CANDIDATES, "the candidates"), []
+    for record in records.ValidatedRecords(
+        records.get_single_file_named(files, CANDIDATES_FILE_NAME, "the candidates"), []
     ):
-        yield str(record["ref_id"]), text_of_document(record)
+        yield str(record["ref_id"]), get_document_text(record)
 
 
 def qrels(files: Files) -> Iterator[tuple[str, str, int]]:
     """Yield the grades of cited papers (1 by default) and of other graded papers."""
-    rows = records.Rows(records.the_file(files, CONTEXTS, "the contexts"), [])
+    rows = records.ValidatedRecords(
+        records.get_single_file_named(files, CONTEXTS_FILE_NAME, "the contexts"), []
+    )
     for record in rows:
         for name, grade in rows.grades(
             record, "grades", rows.names(record, "cited_id") or []

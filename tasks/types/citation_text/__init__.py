@@ -2,7 +2,7 @@
 the sentences that cite these papers.
 """
 
-from tasks.types.base import TEXTS, TaskType
+from tasks.types.base import TEXTS_VIEW, TaskType
 from tasks.types.citation_text import instances, metrics
 from tasks.types.citation_text.trivial import trivial_runs
 from tasks.types.jsonlines import is_records_file
@@ -23,7 +23,7 @@ TASK_TYPE = TaskType.of(
         "kl_intent",
         "kl_corwa",
     ),
-    drawn_as=TEXTS,
+    drawn_as=TEXTS_VIEW,
     baselines=("scoring.tools.baselines.citation_text:BASELINES",),
     is_gold_file=is_records_file,
     trivial_runs=trivial_runs,

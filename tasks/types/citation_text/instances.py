@@ -17,19 +17,24 @@ from typing import Any
 
 from tasks.types import base, jsonlines
 from tasks.types.files import Files, InputFile
-from tasks.types.problems import Problem, Problems
-from tasks.types.run_forms import RunForm
-from tasks.types.tables import Columns, read_with_tables
-from tasks.types.text import are_texts, in_nfc, json_kind, length_class
+from tasks.types.problems import Problem, ProblemList
+from tasks.types.run_forms import RunFormatSignature
+from tasks.types.tables import RunTableColumns, read_run_with_tables
+from tasks.types.text import (
+    describe_json_type,
+    is_list_of_texts,
+    length_class,
+    normalise_nested_texts_to_nfc,
+)
 
-INPUTS, FAULTS = "inputs.jsonl", "known-faults.md"
+INPUTS_FILE_NAME, KNOWN_FAULTS_FILE_NAME = "inputs.jsonl", "known-faults.md"
 #: If a file's name is in `_FILE_NAMES_WITHOUT_DATASET`, the file's name is not that of a data set.
 #: Ids in a file with a name in `_FILE_NAMES_WITHOUT_DATASET` name the data set, as `lu-00` names `lu`.
 _FILE_NAMES_WITHOUT_DATASET = frozenset(
     {"gold", "inputs", "instances", "sample", "test", "targets"}
 )
 _NUMBERED_ID_PATTERN = re.compile(r"(.+)-[0-9]+")
-Faults = Iterator[tuple[str, str]]
+MessageAndExpectedPairs = Iterator[tuple[str, str]]
 
 
 def read_gold(files: Files, options: base.Options) -> base.Split:
@@ -43,16 +48,16 @@ def read_gold(files: Files, options: base.Options) -> base.Split:
         content=instances,
         instances=len(instances),
         rows=len(instances),
-        index=index_of(instances),
-        digest=jsonlines.content_digest(
-            [instance.canonical() for instance in instances]
+        index=build_index_of_datasets(instances),
+        digest=jsonlines.compute_records_digest(
+            [instance.canonical_record() for instance in instances]
         ),
-        notes=tuple(known_faults(instances)),
+        notes=tuple(iterate_known_faults(instances)),
     )
 
 
 def read_inputs(files: Files, options: base.Options) -> base.Index:
-    return index_of(read_instances(files, with_targets=False))
+    return build_index_of_datasets(read_instances(files, with_targets=False))
 
 
 def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, bytes]]:
@@ -61,9 +66,15 @@ def public_files(files: Files, options: base.Options) -> Iterator[tuple[str, byt
     inputs.
     """
     instances = read_instances(files, with_targets=True)
-    yield INPUTS, jsonlines.as_lines(instance.public() for instance in instances)
-    if faults := list(known_faults(instances, with_targets=False)):
-        yield FAULTS, "".join(f"- {fault}\n" for fault in faults).encode()
+    yield (
+        INPUTS_FILE_NAME,
+        jsonlines.format_as_json_lines(instance.public() for instance in instances),
+    )
+    if faults := list(iterate_known_faults(instances, with_targets=False)):
+        yield (
+            KNOWN_FAULTS_FILE_NAME,
+            "".join(f"- {fault}\n" for fault in faults).encode(),
+        )
 
 
 def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:
@@ -71,20 +82,24 @@ def contents(files: Files, split: base.Split) -> Iterator[tuple[Any, Any]]:
         yield instance.inputs, [instance.target, instance.labels]
 
 
-def index_of(instances: "Sequence[Instance]") -> base.Index:
+def build_index_of_datasets(instances: "Sequence[CitationTextInstance]") -> base.Index:
     """Return the index, which validates runs. For each data set, the index contains the
     instances in order and the number of cited papers of each instance.
     """
     datasets: dict[str, dict[str, int]] = {}
     for instance in instances:
-        datasets.setdefault(instance.dataset, {})[instance.id] = len(instance.cited)
+        datasets.setdefault(instance.dataset, {})[instance.id] = len(
+            instance.cited_abstracts
+        )
     return {"datasets": datasets}
 
 
-def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]":
+def read_instances(
+    files: Files, *, with_targets: bool
+) -> "tuple[CitationTextInstance, ...]":
     """Read the instances of all files, grouped by data set. Raises InputRefused."""
     problems: list[Problem] = []
-    instances: dict[str, Instance] = {}
+    instances: dict[str, CitationTextInstance] = {}
     for file in (member for member in files if jsonlines.is_records_file(member.name)):
         records = list(jsonlines.read_records(file, problems))
         name_of = _InstanceNamer(file, records)
@@ -103,15 +118,19 @@ def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]
                 )
             problems += faults
             if not faults:
-                instances[name] = Instance(
+                instances[name] = CitationTextInstance(
                     id=name,
                     dataset=dataset,
-                    inputs=tuple(map(jsonlines.well_formed, value["input"])),
-                    target=jsonlines.well_formed(value.get("target") or ""),
-                    labels=read_labels(value.get("labels")),
+                    inputs=tuple(
+                        map(jsonlines.replace_unpaired_surrogates, value["input"])
+                    ),
+                    target=jsonlines.replace_unpaired_surrogates(
+                        value.get("target") or ""
+                    ),
+                    labels=parse_sentence_labels(value.get("labels")),
                 )
     expected = "JSON objects with “input” and “target”, a file for each data set"
-    jsonlines.refuse_faulty(files, problems, instances, "instances", expected)
+    jsonlines.refuse_faulty_gold(files, problems, instances, "instances", expected)
     # The instances are grouped by data set.
     # The first instance of a data set determines the position of the data set.
     names = dict.fromkeys(instance.dataset for instance in instances.values())
@@ -122,7 +141,7 @@ def read_instances(files: Files, *, with_targets: bool) -> "tuple[Instance, ...]
 
 
 def instance_names(
-    file: InputFile, records: Sequence[jsonlines.Record]
+    file: InputFile, records: Sequence[jsonlines.JsonRecord]
 ) -> Iterator[str]:
     name_of = _InstanceNamer(file, records)
     return (name_of(record)[1] for record in records)
@@ -137,7 +156,9 @@ class _InstanceNamer:
     from its position in the file.
     """
 
-    def __init__(self, file: InputFile, records: Sequence[jsonlines.Record]) -> None:
+    def __init__(
+        self, file: InputFile, records: Sequence[jsonlines.JsonRecord]
+    ) -> None:
         self._width = max(2, len(str(len(records) - 1)))
         self._dataset = file.stem
         if file.stem.lower() in _FILE_NAMES_WITHOUT_DATASET:
@@ -148,46 +169,48 @@ class _InstanceNamer:
             if len(prefixes) == 1:
                 self._dataset = prefixes.pop() or file.stem
 
-    def __call__(self, record: jsonlines.Record) -> tuple[str, str]:
+    def __call__(self, record: jsonlines.JsonRecord) -> tuple[str, str]:
         name = record.value.get("dataset")
         dataset = (
-            jsonlines.well_formed(name)
+            jsonlines.replace_unpaired_surrogates(name)
             if isinstance(name, str) and name
             else self._dataset
         )
-        return dataset, jsonlines.well_formed(
+        return dataset, jsonlines.replace_unpaired_surrogates(
             record.id or f"{dataset}-{record.item - 1:0{self._width}d}"
         )
 
 
-def _find_instance_faults(record: jsonlines.Record, *, with_targets: bool) -> Faults:
+def _find_instance_faults(
+    record: jsonlines.JsonRecord, *, with_targets: bool
+) -> MessageAndExpectedPairs:
     value = record.value
     items = value.get("input")
-    if not are_texts(items):
+    if not is_list_of_texts(items):
         fault = (
             "missing"
             if "input" not in value
-            else f"{json_kind(items)}, not all of it texts"
+            else f"{describe_json_type(items)}, not all of it texts"
         )
         yield f"“input” is {fault}", "a list of texts"
-    elif not cited_abstracts(items):
+    elif not select_abstracts_of_cited_papers(items):
         yield (
             "“input” has no abstract of a cited paper",
             "at least one item without a tag",
         )
     if with_targets and not isinstance(value.get("target"), str):
         yield (
-            f"“target” is {json_kind(value['target']) if 'target' in value else 'missing'}",
+            f"“target” is {describe_json_type(value['target']) if 'target' in value else 'missing'}",
             "a text",
         )
     name = value.get("dataset")
     if name is not None and not isinstance(name, str):
-        yield f"“dataset” is {json_kind(name)}", "the name of a data set"
-    yield from label_faults(value.get("labels"))
+        yield f"“dataset” is {describe_json_type(name)}", "the name of a data set"
+    yield from find_sentence_label_faults(value.get("labels"))
 
 
 @dataclass(frozen=True)
-class Instance:
+class CitationTextInstance:
     """An instance of the benchmark. ``inputs`` are texts with the tags of the
     benchmark. ``target`` is empty if only the inputs are available.
     """
@@ -196,7 +219,7 @@ class Instance:
     dataset: str
     inputs: tuple[str, ...]
     target: str = ""
-    labels: "Labels" = field(default_factory=dict)
+    labels: "LabelsByScheme" = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -204,16 +227,16 @@ class Instance:
         return self.target
 
     @property
-    def cited(self) -> list[str]:
+    def cited_abstracts(self) -> list[str]:
         """Return the abstracts of the cited papers, in the order of the citation marks'
         numbers.
         """
-        return cited_abstracts(self.inputs)
+        return select_abstracts_of_cited_papers(self.inputs)
 
     def public(self) -> dict[str, Any]:
         return {"id": self.id, "dataset": self.dataset, "input": list(self.inputs)}
 
-    def canonical(self) -> dict[str, Any]:
+    def canonical_record(self) -> dict[str, Any]:
         """Return the instance as JSON. The key `labels` is omitted for an instance
         without labels.
         """
@@ -231,8 +254,8 @@ _KNOWN_FAULTS_OF_DATASET = {
 }
 
 
-def known_faults(
-    instances: Sequence[Instance], *, with_targets: bool = True
+def iterate_known_faults(
+    instances: Sequence[CitationTextInstance], *, with_targets: bool = True
 ) -> Iterator[str]:
     """Yield a sentence about each known fault of each data set.
 
@@ -243,10 +266,12 @@ def known_faults(
     for dataset, group in groupby(instances, key=lambda instance: instance.dataset):
         part = list(group)
         damaged = [
-            len(marks(instance.target).damaged) for instance in part if with_targets
+            len(parse_citation_marks(instance.target).damaged)
+            for instance in part
+            if with_targets
         ]
         empty = [
-            sum(not abstract.strip() for abstract in instance.cited)
+            sum(not abstract.strip() for abstract in instance.cited_abstracts)
             for instance in part
         ]
         if having := sum(map(bool, damaged)):
@@ -257,45 +282,51 @@ def known_faults(
             yield f"{dataset}: {_KNOWN_FAULTS_OF_DATASET[dataset]}"
 
 
-INTENT, CORWA = "intent", "corwa"
-KINDS = (INTENT, CORWA)
-MAX_LABEL, MAX_LABELS = 100, 10_000
+INTENT_SCHEME, CORWA_SCHEME = "intent", "corwa"
+LABEL_SCHEMES = (INTENT_SCHEME, CORWA_SCHEME)
+MAX_LABEL_CHARACTERS, MAX_LABELS_PER_INSTANCE = 100, 10_000
 
 #: `Labels` contains a list with one label per sentence for each kind of label.
 #: Kinds of labels without any label are omitted.
-Labels = Mapping[str, tuple[str, ...]]
+LabelsByScheme = Mapping[str, tuple[str, ...]]
 
 
-def read_labels(value: Any) -> Labels:
+def parse_sentence_labels(value: Any) -> LabelsByScheme:
     """Return the lists of sentence labels in the field ``labels``. The caller has
     checked the field for faults.
     """
     return {
-        kind: tuple(map(jsonlines.well_formed, group))
+        kind: tuple(map(jsonlines.replace_unpaired_surrogates, group))
         for kind, group in (value or {}).items()
     }
 
 
-def label_faults(value: Any) -> Iterator[tuple[str, str]]:
+def find_sentence_label_faults(value: Any) -> Iterator[tuple[str, str]]:
     """Yield the actual and the expected value for each fault in the field ``labels``."""
     if value is None:
         return
-    expected = f"an object with lists of texts under {' and '.join(f'“{kind}”' for kind in KINDS)}"
+    expected = f"an object with lists of texts under {' and '.join(f'“{kind}”' for kind in LABEL_SCHEMES)}"
     if not isinstance(value, dict):
-        yield f"“labels” is {json_kind(value)}", expected
+        yield f"“labels” is {describe_json_type(value)}", expected
         return
     for kind, labels in value.items():
-        if kind not in KINDS:
-            yield f"“labels” has “{kind[:MAX_LABEL]}”", expected
-        elif not are_texts(labels):
+        if kind not in LABEL_SCHEMES:
+            yield f"“labels” has “{kind[:MAX_LABEL_CHARACTERS]}”", expected
+        elif not is_list_of_texts(labels):
             yield (
-                f"the {kind} labels are {json_kind(labels)}, not all of it texts",
+                f"the {kind} labels are {describe_json_type(labels)}, not all of it texts",
                 expected,
             )
-        elif len(labels) > MAX_LABELS:
-            yield f"{len(labels):,} {kind} labels", f"at most {MAX_LABELS:,}"
-        elif any(len(label) > MAX_LABEL for label in labels):
-            yield f"a {kind} label of more than {MAX_LABEL} characters", "short names"
+        elif len(labels) > MAX_LABELS_PER_INSTANCE:
+            yield (
+                f"{len(labels):,} {kind} labels",
+                f"at most {MAX_LABELS_PER_INSTANCE:,}",
+            )
+        elif any(len(label) > MAX_LABEL_CHARACTERS for label in labels):
+            yield (
+                f"a {kind} label of more than {MAX_LABEL_CHARACTERS} characters",
+                "short names",
+            )
 
 
 #: `_CITATION_MARK_PATTERN` matches a citation mark and the digits directly after the mark.
@@ -304,7 +335,7 @@ _CITATION_MARK_PATTERN = re.compile(r"\[([0-9]{1,6})\]([0-9]*)")
 
 
 @dataclass(frozen=True)
-class Marks:
+class CitationMarks:
     papers: tuple[int, ...]
     damaged: tuple[str, ...]
 
@@ -313,67 +344,74 @@ class Marks:
         return [paper for paper in self.papers if paper >= cited]
 
 
-def marks(text: str) -> Marks:
+def parse_citation_marks(text: str) -> CitationMarks:
     matches = list(_CITATION_MARK_PATTERN.finditer(text))
     papers = tuple(int(match[1]) for match in matches if not match[2])
-    return Marks(papers, damaged=tuple(match[0] for match in matches if match[2]))
+    return CitationMarks(
+        papers, damaged=tuple(match[0] for match in matches if match[2])
+    )
 
 
-def without_marks(text: str) -> str:
+def remove_citation_marks(text: str) -> str:
     """Replace each citation mark by a space, together with the digits of a damaged
     mark.
     """
     return _CITATION_MARK_PATTERN.sub(" ", text)
 
 
-ABSTRACT, BEFORE, AFTER = "abs", "ctx_b", "ctx_a"
-_CONTEXT_TAGS = (ABSTRACT, BEFORE, AFTER)
+ABSTRACT_TAG, CONTEXT_BEFORE_TAG, CONTEXT_AFTER_TAG = "abs", "ctx_b", "ctx_a"
+_CONTEXT_TAGS = (ABSTRACT_TAG, CONTEXT_BEFORE_TAG, CONTEXT_AFTER_TAG)
 _LEADING_TAG_PATTERN = re.compile(rf"\s*<({'|'.join(_CONTEXT_TAGS)})>")
 #: `_CONTEXT_TAG_PATTERN` matches the tags that the benchmark's program removes from texts.
 #: The removed tags occur in abstracts and contexts.
 _CONTEXT_TAG_PATTERN = re.compile(rf"</?(?:{'|'.join(_CONTEXT_TAGS)})>")
 
 
-def is_cited(item: str) -> bool:
+def is_abstract_of_cited_paper(item: str) -> bool:
     """Return True if an item of the inputs is the abstract of a cited paper."""
     return _LEADING_TAG_PATTERN.match(item) is None
 
 
-def cited_abstracts(items: Sequence[str]) -> list[str]:
-    return [item for item in items if is_cited(item)]
+def select_abstracts_of_cited_papers(items: Sequence[str]) -> list[str]:
+    return [item for item in items if is_abstract_of_cited_paper(item)]
 
 
-def without_tags(text: str) -> str:
+def remove_context_tags(text: str) -> str:
     return _CONTEXT_TAG_PATTERN.sub("", text)
 
 
-#: Phrases in `SELF_REFERENCES` are searched in the whole text in lower case.
+#: Phrases in `SELF_REFERENCES_IN_PROGRAM` are searched in the whole text in lower case.
 #: The benchmark's paper prints four phrases, and its program has a fifth phrase.
-PRINTED = ("our work", "in this paper", "we present", "we introduce")
-SELF_REFERENCES = (*PRINTED, "the main objective of our work")
+SELF_REFERENCES_IN_PAPER = ("our work", "in this paper", "we present", "we introduce")
+SELF_REFERENCES_IN_PROGRAM = (
+    *SELF_REFERENCES_IN_PAPER,
+    "the main objective of our work",
+)
 
 
-def refers_to_itself(text: str, phrases: tuple[str, ...] = SELF_REFERENCES) -> bool:
+def has_self_reference(
+    text: str, phrases: tuple[str, ...] = SELF_REFERENCES_IN_PROGRAM
+) -> bool:
     lowered = text.lower()
     return any(phrase in lowered for phrase in phrases)
 
 
-#: In the benchmark's paper, models read MAX_INPUT and write MAX_OUTPUT tokens at most.
-MAX_INPUT, MAX_OUTPUT = 4096, 1024
-ALL = "all"
-#: Beyond MAX_DATA_SETS data sets, statistics describe only all data sets together.
-MAX_DATA_SETS = 100
+#: In the benchmark's paper, models read MAX_INPUT_TOKENS and write MAX_OUTPUT_TOKENS tokens at most.
+MAX_INPUT_TOKENS, MAX_OUTPUT_TOKENS = 4096, 1024
+ALL_DATA_SETS = "all"
+#: Beyond MAX_DATA_SETS_WITH_STATISTICS data sets, statistics describe only all data sets together.
+MAX_DATA_SETS_WITH_STATISTICS = 100
 
-Count = Callable[[str], int]
+TokenCounter = Callable[[str], int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataSet:
+class DataSetStatistics:
     """Statistics of one data set. The means of a data set are over instances.
 
     ``self_references`` is the number of texts that contain at least one phrase of
-    `SELF_REFERENCES`, such as “in this paper”. ``phrases`` maps each phrase of
-    `SELF_REFERENCES` to the number of texts that contain the phrase.
+    `SELF_REFERENCES_IN_PROGRAM`, such as “in this paper”. ``phrases`` maps each phrase of
+    `SELF_REFERENCES_IN_PROGRAM` to the number of texts that contain the phrase.
     ``printed_self_references`` counts only texts with one of the four phrases that the
     paper prints.
     """
@@ -390,15 +428,20 @@ class DataSet:
     phrases: Mapping[str, int]
 
 
-#: `OF_INPUTS` lists the statistics that are computed from the inputs.
-#: `OF_GOLD` lists the statistics that need the gold, except ``phrases``.
-OF_INPUTS = ("instances", "cited_papers", "input_words", "long_inputs")
-OF_GOLD = ("output_words", "long_outputs", "printed_self_references", "self_references")
+#: `INPUT_STATISTICS` lists the statistics that are computed from the inputs.
+#: `GOLD_STATISTICS` lists the statistics that need the gold, except ``phrases``.
+INPUT_STATISTICS = ("instances", "cited_papers", "input_words", "long_inputs")
+GOLD_STATISTICS = (
+    "output_words",
+    "long_outputs",
+    "printed_self_references",
+    "self_references",
+)
 
 
-def data_sets(
-    instances: Sequence[Instance], count: Count | None = None
-) -> list[DataSet]:
+def compute_data_set_statistics(
+    instances: Sequence[CitationTextInstance], count: TokenCounter | None = None
+) -> list[DataSetStatistics]:
     """Return the statistics of each data set in order, and of all data sets together if
     there are several data sets.
 
@@ -406,15 +449,20 @@ def data_sets(
     separated by white space. The input of an instance is the concatenation of the input
     items without tags.
     """
-    groups: dict[str, list[Instance]] = {}
+    groups: dict[str, list[CitationTextInstance]] = {}
     for instance in instances:
         groups.setdefault(instance.dataset, []).append(instance)
     sets = [
-        _summarise_data_set(name, group, count or _count_words)
+        _compute_statistics_of_data_set(name, group, count or _count_words)
         for name, group in groups.items()
     ]
     return (
-        [*sets, _summarise_data_set(ALL, instances, count or _count_words)]
+        [
+            *sets,
+            _compute_statistics_of_data_set(
+                ALL_DATA_SETS, instances, count or _count_words
+            ),
+        ]
         if len(sets) > 1
         else sets
     )
@@ -427,43 +475,45 @@ def statistics(split: base.Split) -> list[dict[str, Any]]:
     If there are several data sets, the last entry describes all data sets together and
     has the name null.
     """
-    sets = data_sets(split.content)
+    sets = compute_data_set_statistics(split.content)
     total = sets[-1] if len(sets) > 1 else None
     return [
         {
             # Null characters become spaces, since PostgreSQL cannot store them.
             "name": None if one is total else one.name.replace("\0", " "),
-            "inputs": {fact: getattr(one, fact) for fact in OF_INPUTS},
-            "gold": {fact: getattr(one, fact) for fact in OF_GOLD}
+            "inputs": {fact: getattr(one, fact) for fact in INPUT_STATISTICS},
+            "gold": {fact: getattr(one, fact) for fact in GOLD_STATISTICS}
             | {"phrases": list(one.phrases.values())},
         }
-        for one in (sets if len(sets) <= MAX_DATA_SETS + 1 else sets[-1:])
+        for one in (
+            sets if len(sets) <= MAX_DATA_SETS_WITH_STATISTICS + 1 else sets[-1:]
+        )
     ]
 
 
-def _summarise_data_set(
-    name: str, members: Sequence[Instance], count: Count
-) -> DataSet:
+def _compute_statistics_of_data_set(
+    name: str, members: Sequence[CitationTextInstance], count: TokenCounter
+) -> DataSetStatistics:
     inputs = [
-        " ".join(without_tags(item).strip() for item in instance.inputs)
+        " ".join(remove_context_tags(item).strip() for item in instance.inputs)
         for instance in members
     ]
     targets = [instance.target for instance in members]
-    return DataSet(
+    return DataSetStatistics(
         name=name,
         instances=len(members),
-        cited_papers=sum(len(instance.cited) for instance in members),
+        cited_papers=sum(len(instance.cited_abstracts) for instance in members),
         input_words=sum(map(_count_words, inputs)) / len(members),
         output_words=sum(map(_count_words, targets)) / len(members),
-        long_inputs=sum(count(text) > MAX_INPUT for text in inputs),
-        long_outputs=sum(count(text) > MAX_OUTPUT for text in targets),
+        long_inputs=sum(count(text) > MAX_INPUT_TOKENS for text in inputs),
+        long_outputs=sum(count(text) > MAX_OUTPUT_TOKENS for text in targets),
         printed_self_references=sum(
-            refers_to_itself(text, PRINTED) for text in targets
+            has_self_reference(text, SELF_REFERENCES_IN_PAPER) for text in targets
         ),
-        self_references=sum(map(refers_to_itself, targets)),
+        self_references=sum(map(has_self_reference, targets)),
         phrases={
             phrase: sum(phrase in text.lower() for text in targets)
-            for phrase in SELF_REFERENCES
+            for phrase in SELF_REFERENCES_IN_PROGRAM
         },
     )
 
@@ -472,68 +522,75 @@ def _count_words(text: str) -> int:
     return len(text.split())
 
 
-EXAMPLE = '{"id": "lu-00", "prediction": "Early work [0] uses rules."}'
+RUN_EXAMPLE = '{"id": "lu-00", "prediction": "Early work [0] uses rules."}'
 #: A table with a run has the columns `id`, `prediction` and `labels` (as JSON).
-TABLE = Columns(
+RUN_TABLE_COLUMNS = RunTableColumns(
     id="id",
     answer="prediction",
     others=("labels",),
     json=frozenset({"labels"}),
     may_be_empty=True,
 )
-FORM = jsonlines.AnswerForm(
-    example=EXAMPLE, noun="prediction", later_counts=True, table=TABLE.described
+RUN_ANSWER_FORM = jsonlines.AnswerForm(
+    example=RUN_EXAMPLE,
+    noun="prediction",
+    later_counts=True,
+    table=RUN_TABLE_COLUMNS.description,
 )
-RUN_FORM = RunForm(
-    described=FORM.files,
+RUN_FORM = RunFormatSignature(
+    described=RUN_ANSWER_FORM.files,
     keys=(frozenset({"prediction"}),),
-    columns=frozenset({TABLE.answer}),
-    table=TABLE,
+    columns=frozenset({RUN_TABLE_COLUMNS.answer}),
+    table=RUN_TABLE_COLUMNS,
 )
 
 
 @dataclass(frozen=True)
-class Prediction:
+class PredictedCitationText:
     """A system's citation text for one instance. ``labels`` is empty if the run has no
     labels of sentences.
     """
 
     text: str
-    labels: Labels = field(default_factory=dict)
+    labels: LabelsByScheme = field(default_factory=dict)
 
 
 #: `Run` maps each instance with a prediction to the prediction.
-Run = Mapping[str, Prediction]
+PredictionsByInstance = Mapping[str, PredictedCitationText]
 
 
 def read_run(
     files: Files, index: base.Index, options: base.Options
-) -> tuple[Run, list[Problem]]:
+) -> tuple[PredictionsByInstance, list[Problem]]:
     """Return the texts of a run, which are valid only if no problem is fatal, and all
     problems of the files.
     """
-    return read_with_tables(files, TABLE, lambda lines: _read_predictions(lines, index))
+    return read_run_with_tables(
+        files, RUN_TABLE_COLUMNS, lambda lines: _read_predictions(lines, index)
+    )
 
 
-def _read_predictions(files: Files, index: base.Index) -> tuple[Run, list[Problem]]:
+def _read_predictions(
+    files: Files, index: base.Index
+) -> tuple[PredictionsByInstance, list[Problem]]:
     datasets: Mapping[str, Mapping[str, int]] = index["datasets"]
     cited = {
         name: count for dataset in datasets.values() for name, count in dataset.items()
     }
     is_alone = (
         len(datasets) == 1
-        or sum(file.suffix in jsonlines.SUFFIXES for file in files) == 1
+        or sum(file.suffix in jsonlines.JSON_SUFFIXES for file in files) == 1
     )
 
-    def read(name: str, line: jsonlines.Line) -> Prediction | None:
-        text = line.text("prediction", example=EXAMPLE)
-        for fault in label_faults(line.value.get("labels")):
+    def read(name: str, line: jsonlines.AnswerLine) -> PredictedCitationText | None:
+        text = line.text("prediction", example=RUN_EXAMPLE)
+        for fault in find_sentence_label_faults(line.value.get("labels")):
             line.wrong(*fault)
         if text is None or not line.is_sound:
             return None
         if not text.strip():
             line.doubt("the text is empty and scores 0")
-        in_text = marks(text)
+        in_text = parse_citation_marks(text)
         if in_text.damaged:
             line.doubt(
                 f"{_join_first_names(in_text.damaged)}: digits right behind a mark",
@@ -546,36 +603,40 @@ def _read_predictions(files: Files, index: base.Index) -> tuple[Run, list[Proble
                 f"{_join_first_names(unknown)} stand for no cited paper",
                 f"marks from [0] to [{cited[name] - 1}]",
             )
-        return Prediction(text, read_labels(line.value.get("labels")))
+        return PredictedCitationText(
+            text, parse_sentence_labels(line.value.get("labels"))
+        )
 
-    def named(
-        file: InputFile, problems: Problems
-    ) -> Iterator[tuple[str | None, jsonlines.Record]]:
-        records = jsonlines.Records(file, problems)
-        if records.are_by_place:
+    def iterate_records_with_instance_ids(
+        file: InputFile, problems: ProblemList
+    ) -> Iterator[tuple[str | None, jsonlines.JsonRecord]]:
+        records = jsonlines.JsonFileRecords(file, problems)
+        if records.are_records_without_ids:
             return _iterate_by_position(
                 file, records, datasets, problems, is_alone=is_alone
             )
         return (
-            (record.id and jsonlines.well_formed(record.id), record)
+            (record.id and jsonlines.replace_unpaired_surrogates(record.id), record)
             for record in records
         )
 
-    return jsonlines.read_answers(files, cited, read, FORM, named=named)
+    return jsonlines.read_answers(
+        files, cited, read, RUN_ANSWER_FORM, named=iterate_records_with_instance_ids
+    )
 
 
-def filled(run: Run, index: base.Index) -> Iterable[bool]:
-    return base.filled_texts(texts(run), index)
+def filled(run: PredictionsByInstance, index: base.Index) -> Iterable[bool]:
+    return base.iterate_is_text_nonempty(get_texts_for_judges(run), index)
 
 
 def _iterate_by_position(
     file: InputFile,
-    records: jsonlines.Records,
+    records: jsonlines.JsonFileRecords,
     datasets: Mapping[str, Mapping[str, int]],
-    problems: Problems,
+    problems: ProblemList,
     *,
     is_alone: bool,
-) -> Iterator[tuple[str | None, jsonlines.Record]]:
+) -> Iterator[tuple[str | None, jsonlines.JsonRecord]]:
     """Yield the instance name of each item in the benchmark's original list form. The
     n-th item belongs to the n-th instance of the data set, or of all data sets.
 
@@ -592,12 +653,12 @@ def _iterate_by_position(
     if dataset is None and not is_alone:
         message = "a list without ids in a file that is not named for a data set"
         expected = f"one of {', '.join(f'{name}.json' for name in datasets)}"
-        problems.append(file.problem(message, expected))
+        problems.append(file.make_problem(message, expected))
     elif len(records) != len(names):
         owner = f"data set {dataset}" if dataset else "split"
         message = f"a list of {len(records):,} predictions without ids"
         expected = f"{len(names):,}, one for each instance of the {owner} in its order"
-        problems.append(file.problem(message, expected))
+        problems.append(file.make_problem(message, expected))
     else:
         yield from zip(names, records, strict=True)
 
@@ -614,8 +675,8 @@ DIMENSIONS = (
     "unseen_words",
     "target_intent",
 )
-#: `NOTES` lists counts that boards show beside the scores and that reveal no scores.
-NOTES = (
+#: `NOTE_NAMES` lists counts that boards show beside the scores and that reveal no scores.
+NOTE_NAMES = (
     "missing_predictions",
     "empty_predictions",
     "missing_marks",
@@ -633,18 +694,26 @@ _UNSEEN_SHARE_CLASSES = (
 )
 
 
-def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base.Pairs:
+def pair(
+    split: base.Split, run: PredictionsByInstance, rules: str, options: base.Options
+) -> base.Pairs:
     """Pair the instances of the gold with the predictions of a run. Every rule set
     treats a missing prediction as an empty text.
     """
-    gold: tuple[Instance, ...] = split.content
-    if split.reading > 1 and not base.is_official(rules):
-        gold, run = in_nfc(gold), in_nfc(run)
+    gold: tuple[CitationTextInstance, ...] = split.content
+    if split.reading > 1 and not base.is_official_rule_set(rules):
+        gold, run = (
+            normalise_nested_texts_to_nfc(gold),
+            normalise_nested_texts_to_nfc(run),
+        )
     answers = [run.get(instance.id) for instance in gold]
     names = [instance.id for instance in gold]
-    notes = Counter(dict.fromkeys(NOTES, 0))
+    notes = Counter(dict.fromkeys(NOTE_NAMES, 0))
     for instance, answer in zip(gold, answers, strict=True):
-        cited, in_text = len(instance.cited), marks(answer.text if answer else "")
+        cited, in_text = (
+            len(instance.cited_abstracts),
+            parse_citation_marks(answer.text if answer else ""),
+        )
         notes["missing_predictions"] += answer is None
         notes["empty_predictions"] += answer is not None and not answer.text.strip()
         unknown = in_text.unknown(cited)
@@ -663,8 +732,8 @@ def pair(split: base.Split, run: Run, rules: str, options: base.Options) -> base
     )
 
 
-def _classify_instance(instance: Instance) -> dict[str, tuple[str, ...]]:
-    cited = instance.cited
+def _classify_instance(instance: CitationTextInstance) -> dict[str, tuple[str, ...]]:
+    cited = instance.cited_abstracts
     empty = sum(not abstract.strip() for abstract in cited)
     return {
         "dataset": (instance.dataset,),
@@ -677,16 +746,19 @@ def _classify_instance(instance: Instance) -> dict[str, tuple[str, ...]]:
         "empty_abstracts": (
             "none" if not empty else "all" if empty == len(cited) else "some",
         ),
-        "unseen_words": (unseen_class(instance),),
-        "target_intent": tuple(dict.fromkeys(instance.labels.get(INTENT, ()))),
+        "unseen_words": (classify_unseen_word_share(instance),),
+        "target_intent": tuple(dict.fromkeys(instance.labels.get(INTENT_SCHEME, ()))),
     }
 
 
-def unseen_class(instance: Instance) -> str:
+def classify_unseen_word_share(instance: CitationTextInstance) -> str:
     """Return the class of an instance's unseen share. The unseen share is the share of
     distinct words in the authors' text that do not occur in the inputs.
     """
-    texts = without_marks(instance.target), " ".join(map(without_tags, instance.inputs))
+    texts = (
+        remove_citation_marks(instance.target),
+        " ".join(map(remove_context_tags, instance.inputs)),
+    )
     answered, shown = (
         set(_NUMBER_OR_LONG_WORD.findall(text.lower())) for text in texts
     )
@@ -704,7 +776,7 @@ def show_instances(
     the text of the run.
     """
     for instance, answer in zip(
-        pairs.gold[: base.MAX_SHOWN], pairs.answers, strict=False
+        pairs.gold[: base.MAX_STORED_INSTANCES], pairs.answers, strict=False
     ):
         given, text = "\n\n".join(instance.inputs), answer.text if answer else ""
         yield base.ShownInstance(
@@ -712,14 +784,14 @@ def show_instances(
         )
 
 
-_HEADING_OF_TAG = {
-    ABSTRACT: "Abstract of the citing paper",
-    BEFORE: "Before the citation text",
-    AFTER: "After the citation text",
+_HEADING_BY_CONTEXT_TAG = {
+    ABSTRACT_TAG: "Abstract of the citing paper",
+    CONTEXT_BEFORE_TAG: "Before the citation text",
+    CONTEXT_AFTER_TAG: "After the citation text",
 }
 
 
-def sources(files: Files) -> Mapping[str, base.Sources]:
+def read_sources_for_judges(files: Files) -> Mapping[str, base.HeadingsAndTexts]:
     """Return for each instance the text around the citation, and the cited abstracts
     with their citation marks as headings.
     """
@@ -731,24 +803,26 @@ def sources(files: Files) -> Mapping[str, base.Sources]:
             tag = next(
                 (
                     tag
-                    for tag in _HEADING_OF_TAG
+                    for tag in _HEADING_BY_CONTEXT_TAG
                     if item.lstrip().startswith(f"<{tag}>")
                 ),
                 None,
             )
             heading = (
-                f"Cited paper [{next(cited)}]" if tag is None else _HEADING_OF_TAG[tag]
+                f"Cited paper [{next(cited)}]"
+                if tag is None
+                else _HEADING_BY_CONTEXT_TAG[tag]
             )
-            shown.append((heading, without_tags(item).strip() or "(empty)"))
+            shown.append((heading, remove_context_tags(item).strip() or "(empty)"))
         by_instance[instance.id] = tuple(shown)
     return by_instance
 
 
-def texts(run: Run) -> Mapping[str, str]:
+def get_texts_for_judges(run: PredictionsByInstance) -> Mapping[str, str]:
     return {name: prediction.text for name, prediction in run.items()}
 
 
-def references(files: Files) -> Mapping[str, str]:
+def read_reference_texts(files: Files) -> Mapping[str, str]:
     """Return the authors' text of each instance, from the gold."""
     return {
         instance.id: instance.text
@@ -759,7 +833,7 @@ def references(files: Files) -> Mapping[str, str]:
 #: In CiteBench (Funkquist and others, 2023), judges rate readability on five levels.
 #: In CiteBench, judges also rate consistency with the gold text on five levels.
 #: CiteBench does not describe the levels, so Citeboard uses its own descriptions.
-READABILITY = base.Scale(
+READABILITY_SCALE = base.JudgementScale(
     "How well does the text read, whatever it says?",
     (
         "cannot be understood: broken sentences, or words without an order",
@@ -769,7 +843,7 @@ READABILITY = base.Scale(
         "reads as a careful author would have written it",
     ),
 )
-CONSISTENCY = base.Scale(
+CONSISTENCY_SCALE = base.JudgementScale(
     "How far does the text say what the gold text says of the cited papers?",
     (
         "it says something else, or contradicts the gold text",
@@ -780,9 +854,9 @@ CONSISTENCY = base.Scale(
     ),
 )
 HUMAN_EVALUATION = base.HumanEvaluation(
-    sources=sources,
-    texts=texts,
-    scales={"readability": READABILITY},
-    references=references,
-    reference_scales={"consistency": CONSISTENCY},
+    sources=read_sources_for_judges,
+    texts=get_texts_for_judges,
+    scales={"readability": READABILITY_SCALE},
+    references=read_reference_texts,
+    reference_scales={"consistency": CONSISTENCY_SCALE},
 )

@@ -3,7 +3,7 @@ report cite documents. Judgements state which nuggets (expected facts) a report 
 and whether documents support its sentences.
 """
 
-from tasks.types.base import REPORTS, TaskType
+from tasks.types.base import REPORTS_VIEW, TaskType
 from tasks.types.cited_reports import (
     options,
     pairing,
@@ -49,7 +49,7 @@ TASK_TYPE = TaskType.of(
         "length_words",
     ),
     is_judged=True,
-    drawn_as=REPORTS,
+    drawn_as=REPORTS_VIEW,
     baselines=("scoring.tools.baselines.reports:BASELINES",),
     is_gold_file=is_records_file,
 )

@@ -16,42 +16,47 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tasks.types.files import Files, open_input
+from tasks.types.files import Files, open_input_files
 from tasks.types.guarded.json_reader import read_json_line
-from tasks.types.jsonlines import Record, read_records
-from tasks.types.ledger import KEPT
-from tasks.types.problems import InputRefused, Problem, Problems, refuse
-from tasks.types.text import json_kind
+from tasks.types.jsonlines import JsonRecord, read_records
+from tasks.types.ledger import LEDGER_FILE_KEY
+from tasks.types.problems import (
+    InputRefused,
+    Problem,
+    ProblemList,
+    raise_if_any_problem_is_fatal,
+)
+from tasks.types.text import describe_json_type
 
-ASSIGNS, SUPPORTS = "assigns", "supports"
-#: `ITEMS` lists the items that a judgement of each kind refers to, in order.
-ITEMS = {
-    ASSIGNS: ("topic", "nugget", "report"),
-    SUPPORTS: ("sentence", "document"),
+ASSIGNS_KIND, SUPPORTS_KIND = "assigns", "supports"
+#: `JUDGED_ITEMS_BY_KIND` lists the items that a judgement of each kind refers to, in order.
+JUDGED_ITEMS_BY_KIND = {
+    ASSIGNS_KIND: ("topic", "nugget", "report"),
+    SUPPORTS_KIND: ("sentence", "document"),
 }
-#: `CREDITS` maps the labels of each kind of judgement to credits, best label first.
-CREDITS: dict[str, dict[str, float]] = {
-    ASSIGNS: {"support": 1.0, "partial_support": 0.5, "not_support": 0.0},
-    SUPPORTS: {"full": 1.0, "partial": 0.5, "none": 0.0},
+#: `LABEL_CREDITS_BY_KIND` maps the labels of each kind of judgement to credits, best label first.
+LABEL_CREDITS_BY_KIND: dict[str, dict[str, float]] = {
+    ASSIGNS_KIND: {"support": 1.0, "partial_support": 0.5, "not_support": 0.0},
+    SUPPORTS_KIND: {"full": 1.0, "partial": 0.5, "none": 0.0},
 }
-#: `NO_LABEL` marks an item for which the judge gave no valid answer in two attempts.
-NO_LABEL = "no label"
+#: `NO_VALID_LABEL` marks an item for which the judge gave no valid answer in two attempts.
+NO_VALID_LABEL = "no label"
 #: The first line of a file from a ledger has at most this many bytes.
-MAX_HEAD = 10_000
+MAX_HEADER_LINE_BYTES = 10_000
 _SHA256_PATTERN = re.compile(r"sha256:[0-9a-f]{64}")
-EXAMPLES = {
-    ASSIGNS: '{"texts": {"topic": "…", "nugget": "…", "report": "…"}, "label": "support"}',
-    SUPPORTS: '{"texts": {"sentence": "…", "document": "…"}, "label": "full"}',
+JUDGEMENT_EXAMPLES_BY_KIND = {
+    ASSIGNS_KIND: '{"texts": {"topic": "…", "nugget": "…", "report": "…"}, "label": "support"}',
+    SUPPORTS_KIND: '{"texts": {"sentence": "…", "document": "…"}, "label": "full"}',
 }
-Key = tuple[str, ...]
+JudgementKey = tuple[str, ...]
 
 
-def digest(text: str) -> str:
+def compute_prefixed_text_digest(text: str) -> str:
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()}"
 
 
 @dataclass
-class Rows:
+class JudgementsOfKind:
     """The judgements of one kind, such as support. Functions that read files add the
     labels of judges to ``given``. The method `settle` determines the final label of
     each judged item.
@@ -61,11 +66,11 @@ class Rows:
     #: `given` contains the labels of each judged item.
     #: The key of a label is a person's name and the number of the repetition.
     #: The person's name is empty for the labels of a model.
-    given: dict[Key, dict[tuple[str, int], str]] = field(
+    given: dict[JudgementKey, dict[tuple[str, int], str]] = field(
         default_factory=lambda: defaultdict(dict)
     )
     judges: dict[tuple[str, str], str] = field(default_factory=dict)
-    labels: dict[Key, str] = field(default_factory=dict)
+    labels: dict[JudgementKey, str] = field(default_factory=dict)
     ties: int = 0
     #: `by_nugget` contains labels from castorini's nuggetizer, by run and topic.
     #: The name of the run in a key of `by_nugget` may be empty.
@@ -75,16 +80,18 @@ class Rows:
     def __bool__(self) -> bool:
         return bool(self.labels or self.by_nugget)
 
-    def settle(self) -> None:
+    def determine_final_labels(self) -> None:
         """Determine the final label of each judged item."""
         for key, given in self.given.items():
             people = [label for (by, _), label in sorted(given.items()) if by and label]
             if people:
-                self.labels[key], is_tie = majority(people, CREDITS[self.kind])
+                self.labels[key], is_tie = choose_majority_label(
+                    people, LABEL_CREDITS_BY_KIND[self.kind]
+                )
                 self.ties += is_tie
             else:
                 usable = (label for _, label in sorted(given.items()) if label)
-                self.labels[key] = next(usable, "") or NO_LABEL
+                self.labels[key] = next(usable, "") or NO_VALID_LABEL
 
     def facts(self) -> Iterator[dict[str, Any]]:
         """Yield the judgements as records, from which the digest of the gold is
@@ -96,7 +103,9 @@ class Rows:
             yield {"id": f"{self.kind} of {topic} {run}", "labels": labels}
 
 
-def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str, bool]:
+def choose_majority_label(
+    labels: Iterable[str], labels_in_order: Iterable[str]
+) -> tuple[str, bool]:
     """Return the most frequent label of an item, and True if several labels are tied.
 
     In a tie between labels, return the lowest of the tied labels. If the best and the
@@ -104,7 +113,7 @@ def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str
     """
     counts = Counter(label for label in labels if label)
     if not counts:
-        return NO_LABEL, False
+        return NO_VALID_LABEL, False
     most = max(counts.values())
     ordered = list(labels_in_order)
     first = [label for label in ordered if counts[label] == most]
@@ -113,45 +122,47 @@ def majority(labels: Iterable[str], labels_in_order: Iterable[str]) -> tuple[str
     return first[-1], len(first) > 1
 
 
-class Judged(NamedTuple):
+class LabelWithKey(NamedTuple):
     """The label of a citation or a nugget, and the digests of the judged texts."""
 
     label: str
-    key: Key
+    key: JudgementKey
 
 
 @dataclass(frozen=True)
-class Judgements:
+class NuggetAndCitationJudgements:
     """All judgements of a task. If the rows of a kind of judgement are empty, the task
     has no judgements of this kind.
     """
 
-    assigns: Rows
-    supports: Rows
+    assigns: JudgementsOfKind
+    supports: JudgementsOfKind
     #: `stored` contains the labels from the ledger of a site, by kind.
     #: The labels of a kind in `stored` replace the gold's judgements of this kind.
     #: The labels in `stored` are no part of the gold.
-    stored: Mapping[str, Rows] = field(default_factory=dict)
+    stored: Mapping[str, JudgementsOfKind] = field(default_factory=dict)
 
     @property
-    def of_nuggets(self) -> Rows:
+    def nugget_judgements(self) -> JudgementsOfKind:
         """Return the judgements of nuggets that determine scores."""
-        return self.stored.get(ASSIGNS, self.assigns)
+        return self.stored.get(ASSIGNS_KIND, self.assigns)
 
     @property
-    def of_citations(self) -> Rows:
+    def citation_judgements(self) -> JudgementsOfKind:
         """Return the judgements of citations that determine scores."""
-        return self.stored.get(SUPPORTS, self.supports)
+        return self.stored.get(SUPPORTS_KIND, self.supports)
 
     @property
-    def has_supports(self) -> bool:
+    def has_citation_judgements(self) -> bool:
         """Return True if citations are judged, by the gold or by the ledger."""
-        return SUPPORTS in self.stored or bool(self.supports)
+        return SUPPORTS_KIND in self.stored or bool(self.supports)
 
-    def with_rows(self, rows: Rows) -> Judgements:
+    def with_judgements_of_kind(
+        self, rows: JudgementsOfKind
+    ) -> NuggetAndCitationJudgements:
         """Return a copy in which the rows of one kind determine scores."""
         kept = {kind: own for kind, own in self.stored.items() if kind != rows.kind}
-        if rows.kind == SUPPORTS:
+        if rows.kind == SUPPORTS_KIND:
             return replace(self, supports=rows, stored=kept)
         return replace(self, assigns=rows, stored=kept)
 
@@ -159,42 +170,46 @@ class Judgements:
     def facts(self) -> list[dict[str, Any]]:
         return [*self.assigns.facts(), *self.supports.facts()]
 
-    def support(self, sentence: str, documents: Sequence[str]) -> Judged:
+    def support(self, sentence: str, documents: Sequence[str]) -> LabelWithKey:
         """Return the label of a citation, and the digests of the judged texts. The
         label is empty if the citation was not judged. ``documents`` are the digests of
         one document in all forms that judges may have seen.
         """
-        labels = self.of_citations.labels
+        labels = self.citation_judgements.labels
         keys = [(sentence, document) for document in documents]
         key = next((key for key in keys if key in labels), keys[0])
-        return Judged(labels.get(key, ""), key)
+        return LabelWithKey(labels.get(key, ""), key)
 
 
-def kept_judge(path: Path) -> str:
+def read_judge_of_ledger_file(path: Path) -> str:
     """Return the judge of a file that a site wrote from its ledger, or an empty text
     for any other file.
     """
     with suppress(OSError, ValueError), path.open(encoding="utf-8") as file:
-        head = read_json_line(file.readline(MAX_HEAD))
-        if isinstance(head, dict) and head.get(KEPT) is True:
+        head = read_json_line(file.readline(MAX_HEADER_LINE_BYTES))
+        if isinstance(head, dict) and head.get(LEDGER_FILE_KEY) is True:
             return str(head.get("judge") or "")
     return ""
 
 
-def read_option(kind: str, path: str, rows: Rows) -> None:
-    problems, name = Problems(), Path(path).name
+def read_judgements_of_option(kind: str, path: str, rows: JudgementsOfKind) -> None:
+    problems, name = ProblemList(), Path(path).name
     try:
-        files = open_input(Path(path), shown=name)
-        read_rows(files, {kind: rows}, problems, default=kind)
+        files = open_input_files(Path(path), shown=name)
+        read_judgement_files(files, {kind: rows}, problems, default=kind)
     except PermissionError as fault:
         message = "the file cannot be read by this process"
         problem = Problem(file=name, message=message, expected="judgements in the gold")
         raise InputRefused([problem]) from fault
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
 
 
-def read_rows(
-    files: Files, rows: Mapping[str, Rows], problems: Problems, *, default: str = ""
+def read_judgement_files(
+    files: Files,
+    rows: Mapping[str, JudgementsOfKind],
+    problems: ProblemList,
+    *,
+    default: str = "",
 ) -> None:
     """Read the judgements in the files into ``rows``. ``default`` is the kind of
     judgement in rows that do not state a kind.
@@ -203,7 +218,11 @@ def read_rows(
         records = list(read_records(file, problems))
         headers = [record for record in records if not _is_judgement_row(record.value)]
         for record in headers[1:]:
-            problems.append(record.problem("no judgement", EXAMPLES[SUPPORTS]))
+            problems.append(
+                record.problem(
+                    "no judgement", JUDGEMENT_EXAMPLES_BY_KIND[SUPPORTS_KIND]
+                )
+            )
         common = {"kind": default} if default else {}
         for header in headers[:1]:
             common |= header.value
@@ -222,10 +241,10 @@ def _is_judgement_row(value: Mapping[str, Any]) -> bool:
 
 
 def _add_judgement(
-    record: Record,
+    record: JsonRecord,
     value: Mapping[str, Any],
-    rows: Mapping[str, Rows],
-    problems: Problems,
+    rows: Mapping[str, JudgementsOfKind],
+    problems: ProblemList,
 ) -> None:
     kind = value.get("kind")
     if not isinstance(kind, str) or kind not in rows:
@@ -233,14 +252,14 @@ def _add_judgement(
         problems.append(record.problem(f"“kind” is {_quote_value(kind)}", expected))
         return
     own = rows[kind]
-    key, fault = _read_item_digests(value, ITEMS[own.kind])
+    key, fault = _read_item_digests(value, JUDGED_ITEMS_BY_KIND[own.kind])
     label = value.get("label")
-    if label == NO_LABEL or label is None or label == "":
+    if label == NO_VALID_LABEL or label is None or label == "":
         label = ""
-    elif not isinstance(label, str) or label not in CREDITS[own.kind]:
+    elif not isinstance(label, str) or label not in LABEL_CREDITS_BY_KIND[own.kind]:
         fault = fault or f"“label” is {_quote_value(label)}"
     if fault:
-        problems.append(record.problem(fault, EXAMPLES[own.kind]))
+        problems.append(record.problem(fault, JUDGEMENT_EXAMPLES_BY_KIND[own.kind]))
         return
     by, repeat = str(value.get("by") or ""), value.get("repeat") or 0
     judge = str(value.get("judge") or ""), str(value.get("digest") or "")
@@ -258,12 +277,12 @@ def _add_judgement(
 
 
 def _quote_value(value: object) -> str:
-    return f"“{value[:40]}”" if isinstance(value, str) else json_kind(value)
+    return f"“{value[:40]}”" if isinstance(value, str) else describe_json_type(value)
 
 
 def _read_item_digests(
     value: Mapping[str, Any], names: Sequence[str]
-) -> tuple[Key, str]:
+) -> tuple[JudgementKey, str]:
     """Return the digests of the judged items in a row, or an error message."""
     where = "items" if "items" in value else "texts"
     given = value[where]
@@ -274,13 +293,13 @@ def _read_item_digests(
     if not all(isinstance(one, str) for one in given):
         return (), f"“{where}” are not all texts: {', '.join(names)}"
     if where == "texts":
-        return tuple(map(digest, given)), ""
+        return tuple(map(compute_prefixed_text_digest, given)), ""
     if not all(map(_SHA256_PATTERN.fullmatch, given)):
         return (), "“items” are no digests such as sha256:…"
     return tuple(given), ""
 
 
-def has_assignments(value: Mapping[str, Any]) -> bool:
+def has_nugget_assignments(value: Mapping[str, Any]) -> bool:
     """Return True if the line has a list of nuggets (expected facts) with at least one
     assignment.
     """
@@ -291,10 +310,10 @@ def has_assignments(value: Mapping[str, Any]) -> bool:
 
 
 def _add_nuggetizer_judgements(
-    record: Record, rows: Mapping[str, Rows], problems: Problems
+    record: JsonRecord, rows: Mapping[str, JudgementsOfKind], problems: ProblemList
 ) -> None:
     """Add the judgements of a line that castorini's nuggetizer wrote."""
-    value, own = record.value, rows.get(ASSIGNS)
+    value, own = record.value, rows.get(ASSIGNS_KIND)
     topic = value.get("qid", value.get("topic_id"))
     if own is None or not isinstance(topic, str | int) or isinstance(topic, bool):
         expected = '{"qid": "…", "nuggets": [{"text": "…", "assignment": "support"}]}'
@@ -305,11 +324,14 @@ def _add_nuggetizer_judgements(
         label = nugget.get("assignment") if isinstance(nugget, dict) else None
         name = nugget.get("nugget_id") if isinstance(nugget, dict) else None
         text = nugget.get("text") if isinstance(nugget, dict) else None
-        if label not in (*CREDITS[ASSIGNS], NO_LABEL) or not isinstance(
-            name or text, str
-        ):
+        if label not in (
+            *LABEL_CREDITS_BY_KIND[ASSIGNS_KIND],
+            NO_VALID_LABEL,
+        ) or not isinstance(name or text, str):
             found = f"a nugget with “assignment” {_quote_value(label)}"
-            problems.append(record.problem(found, ", ".join(CREDITS[ASSIGNS])))
+            problems.append(
+                record.problem(found, ", ".join(LABEL_CREDITS_BY_KIND[ASSIGNS_KIND]))
+            )
             continue
         if isinstance(name, str):
             labels[name] = label

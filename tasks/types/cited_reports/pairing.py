@@ -12,54 +12,62 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tasks.types.base import (
-    ALIKE,
-    CONTEXT,
+    ALIKE_OUTCOME,
+    CONTEXT_OUTCOME,
     CORRECTED,
-    MISSED,
-    RIGHT,
-    WRONG,
+    MISSED_OUTCOME,
+    RIGHT_OUTCOME,
+    WRONG_OUTCOME,
     Options,
     Pairs,
     ShownInstance,
     Split,
-    rows_by_name,
+    group_row_numbers_by_instance,
 )
-from tasks.types.cited_reports.checks import length_of
+from tasks.types.cited_reports.checks import count_words_or_characters
 from tasks.types.cited_reports.judgements import (
-    ASSIGNS,
-    CREDITS,
-    NO_LABEL,
-    SUPPORTS,
-    Judged,
-    Judgements,
-    Key,
-    Rows,
-    digest,
+    ASSIGNS_KIND,
+    LABEL_CREDITS_BY_KIND,
+    NO_VALID_LABEL,
+    SUPPORTS_KIND,
+    JudgementKey,
+    JudgementsOfKind,
+    LabelWithKey,
+    NuggetAndCitationJudgements,
+    compute_prefixed_text_digest,
 )
 from tasks.types.cited_reports.options import max_citations
-from tasks.types.cited_reports.reports import Citation, Report, Sentence
-from tasks.types.cited_reports.runs import Run
+from tasks.types.cited_reports.reports import (
+    CitedReport,
+    ReportCitation,
+    ReportSentence,
+)
+from tasks.types.cited_reports.runs import ReportsByTopic
 from tasks.types.cited_reports.topics import (
-    ALL_OF,
-    Collection,
-    Document,
+    ALL_OF_RULE,
+    CollectionDocument,
+    JudgedNuggetPart,
     Nugget,
     NuggetOfTopic,
-    Part,
-    Topic,
+    ReportCollection,
+    ReportTopic,
 )
 from tasks.types.files import Files
-from tasks.types.ledger import AskedItem, digest_of
-from tasks.types.text import nfc
+from tasks.types.ledger import ItemToJudge, compute_text_digest
+from tasks.types.text import normalise_to_nfc
 
 #: `DIMENSIONS` lists the dimensions of breakdowns in order.
 DIMENSIONS = ("importance", "topic_kind", "sources_cited", "length")
-#: OUT_OF_RANGE, NO_TEXT and MISSING replace the label of a citation without a label.
-#: OUT_OF_RANGE means that the cited position exceeds the list of references.
-#: NO_TEXT means that the document has no text, and MISSING that it was not judged.
-OUT_OF_RANGE, NO_TEXT, MISSING = "out of range", "no text", "missing"
-#: `NOT_SUPPORTED` is the label of a nugget (expected fact) that the report lacks.
-NOT_SUPPORTED = "not_support"
+#: The three following values replace the label of a citation without a label.
+#: OUT_OF_RANGE_CITATION means that the cited position exceeds the list of references.
+#: CITED_DOCUMENT_WITHOUT_TEXT means that the document has no text, MISSING_JUDGEMENT that it was not judged.
+OUT_OF_RANGE_CITATION, CITED_DOCUMENT_WITHOUT_TEXT, MISSING_JUDGEMENT = (
+    "out of range",
+    "no text",
+    "missing",
+)
+#: `NOT_SUPPORTED_LABEL` is the label of a nugget (expected fact) that the report lacks.
+NOT_SUPPORTED_LABEL = "not_support"
 _REPORT_LENGTH_CLASSES = (
     (100, "under 100 words"),
     (250, "100 to 249 words"),
@@ -70,7 +78,7 @@ _SOURCE_COUNT_CLASSES = (
     (4, "1 to 3 sources"),
     (11, "4 to 10 sources"),
 )
-NOTES = (
+NOTE_NAMES = (
     "missing_answers",
     "sentences",
     "uncited_sentences",
@@ -84,40 +92,41 @@ NOTES = (
     "tied_labels",
 )
 _NOTE_OF_CITATION_LABEL = {
-    OUT_OF_RANGE: "citations_out_of_range",
-    NO_TEXT: "citations_without_text",
-    NO_LABEL: "citations_without_label",
-    MISSING: "missing_supports",
+    OUT_OF_RANGE_CITATION: "citations_out_of_range",
+    CITED_DOCUMENT_WITHOUT_TEXT: "citations_without_text",
+    NO_VALID_LABEL: "citations_without_label",
+    MISSING_JUDGEMENT: "missing_supports",
 }
 
 
 @dataclass(frozen=True)
 class JudgedCitation:
     """A citation of a report and the label of the citation. If the citation has no
-    label, ``label`` is OUT_OF_RANGE, NO_TEXT, NO_LABEL or MISSING. ``key`` contains the
-    digests of sentence and document, and is empty if the pair cannot be judged.
+    label, ``label`` is OUT_OF_RANGE_CITATION, CITED_DOCUMENT_WITHOUT_TEXT,
+    NO_VALID_LABEL or MISSING_JUDGEMENT. ``key`` contains the digests of sentence and
+    document, and is empty if the pair cannot be judged.
     """
 
-    citation: Citation
+    citation: ReportCitation
     label: str
-    key: Key = ()
+    key: JudgementKey = ()
 
     @property
     def counts(self) -> bool:
         """Return True if the denominators of scores include the citation. Citations
-        with NO_TEXT or NO_LABEL are left out of all scores.
+        with CITED_DOCUMENT_WITHOUT_TEXT or NO_VALID_LABEL are left out of all scores.
         """
-        return self.label not in (NO_TEXT, NO_LABEL)
+        return self.label not in (CITED_DOCUMENT_WITHOUT_TEXT, NO_VALID_LABEL)
 
     def credit(self, *, is_strict: bool = False) -> float:
-        return credit_of(SUPPORTS, self.label, is_strict=is_strict)
+        return get_label_credit(SUPPORTS_KIND, self.label, is_strict=is_strict)
 
 
-def credit_of(kind: str, label: str, *, is_strict: bool) -> float:
+def get_label_credit(kind: str, label: str, *, is_strict: bool) -> float:
     """Return the credit, from 0 to 1, of a judgement's label. Values that are not
     labels of the judgement's kind have a credit of 0.
     """
-    credit = CREDITS[kind].get(label, 0.0)
+    credit = LABEL_CREDITS_BY_KIND[kind].get(label, 0.0)
     return float(credit == 1) if is_strict else credit
 
 
@@ -127,7 +136,7 @@ class JudgedSentence:
     citations of the sentence.
     """
 
-    sentence: Sentence
+    sentence: ReportSentence
     citations: tuple[JudgedCitation, ...]
 
 
@@ -140,8 +149,8 @@ class JudgedReport:
     judgements of citations.
     """
 
-    topic: Topic
-    report: Report | None
+    topic: ReportTopic
+    report: CitedReport | None
     sentences: tuple[JudgedSentence, ...]
     is_assigned: bool
     is_supported: bool
@@ -165,50 +174,54 @@ class JudgedNugget:
 
     nugget: Nugget
     labels: tuple[str, ...]
-    keys: tuple[Key, ...]
+    keys: tuple[JudgementKey, ...]
     is_answered: bool
     is_assigned: bool
     of_vital: int = 0
     of_all: int = 0
 
     @property
-    def has_no_label(self) -> bool:
+    def has_no_valid_label(self) -> bool:
         """Return True if the judge gave no valid label for any part of the nugget. A
         nugget without a valid label affects no score.
         """
-        return all(label == NO_LABEL for label in self.labels)
+        return all(label == NO_VALID_LABEL for label in self.labels)
 
     @property
-    def is_missing(self) -> bool:
-        return MISSING in self.labels
+    def has_missing_judgement(self) -> bool:
+        return MISSING_JUDGEMENT in self.labels
 
     def credit(self, *, is_strict: bool = False) -> float:
-        """Return the mean credit of the nugget's parts if the rule is ALL_OF, otherwise
-        the highest credit of a part. Parts of the nugget with NO_LABEL are skipped.
+        """Return the mean credit of the nugget's parts if the rule is ALL_OF_RULE, otherwise
+        the highest credit of a part. Parts of the nugget with NO_VALID_LABEL are skipped.
         """
         earned = [
-            credit_of(ASSIGNS, label, is_strict=is_strict)
+            get_label_credit(ASSIGNS_KIND, label, is_strict=is_strict)
             for label in self.labels
-            if label != NO_LABEL
+            if label != NO_VALID_LABEL
         ]
         if not earned:
             return 0.0
-        return sum(earned) / len(earned) if self.nugget.rule == ALL_OF else max(earned)
+        return (
+            sum(earned) / len(earned)
+            if self.nugget.rule == ALL_OF_RULE
+            else max(earned)
+        )
 
 
-def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
+def pair(split: Split, run: ReportsByTopic, rules: str, options: Options) -> Pairs:
     """Return a row for each topic, followed by rows for the topic's nuggets."""
     reader = _ReportJudgementReader(split.content, run, options)
-    gold: list[Topic | NuggetOfTopic] = []
+    gold: list[ReportTopic | NuggetOfTopic] = []
     answers: list[JudgedReport | JudgedNugget | None] = []
     features: list[Mapping[str, tuple[str, ...]]] = []
     names: list[str] = []
     answered: list[bool] = []
-    notes = Counter(dict.fromkeys(NOTES, 0))
+    notes = Counter(dict.fromkeys(NOTE_NAMES, 0))
     for topic in split.content.topics.values():
         judged, nuggets = reader.judged(topic)
         has_any = judged.is_assigned or judged.report is not None
-        classes = features_of(judged)
+        classes = classify_report(judged)
         gold += [topic, *(NuggetOfTopic(nugget.nugget, topic) for nugget in nuggets)]
         answers += [judged, *nuggets] if has_any else [None] * (1 + len(nuggets))
         features += [classes]
@@ -219,9 +232,13 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
         answered += [judged.report is not None] * (1 + len(nuggets))
         count_notes(judged, nuggets, notes)
         if judged.is_assigned or (rules == CORRECTED and judged.report):
-            notes["missing_assignments"] += sum(nugget.is_missing for nugget in nuggets)
+            notes["missing_assignments"] += sum(
+                nugget.has_missing_judgement for nugget in nuggets
+            )
     judgements = split.content.judgements
-    notes["tied_labels"] = judgements.of_nuggets.ties + judgements.of_citations.ties
+    notes["tied_labels"] = (
+        judgements.nugget_judgements.ties + judgements.citation_judgements.ties
+    )
     return Pairs(
         gold=gold,
         answers=answers,
@@ -238,7 +255,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
 
 
 def _count_missing_judgements(
-    judgements: Judgements,
+    judgements: NuggetAndCitationJudgements,
     answers: Sequence[JudgedReport | JudgedNugget | None],
     notes: Mapping[str, int],
 ) -> int:
@@ -248,30 +265,30 @@ def _count_missing_judgements(
     """
     nuggets = [answer for answer in answers if isinstance(answer, JudgedNugget)]
     pending = 0
-    if ASSIGNS not in judgements.stored and judgements.assigns:
+    if ASSIGNS_KIND not in judgements.stored and judgements.assigns:
         pending = notes["missing_assignments"]
         if not any(nugget.is_assigned for nugget in nuggets):
             pending = len(nuggets)
-    if SUPPORTS not in judgements.stored and judgements.supports:
+    if SUPPORTS_KIND not in judgements.stored and judgements.supports:
         pending += notes["missing_supports"]
     return pending
 
 
-def asked_items(split: Split, pairs: Pairs) -> Iterator[AskedItem]:
+def asked_items(split: Split, pairs: Pairs) -> Iterator[ItemToJudge]:
     """Yield each pair of a sentence and a document, and each nugget with a report, that
     a judge of a site's ledger labels. Labels from files need no judge.
     """
     stored = split.content.judgements.stored
-    if SUPPORTS in stored:
-        yield from _asked_citations(split.content, pairs.answers)
-    if ASSIGNS in stored:
-        yield from _asked_nuggets(pairs)
+    if SUPPORTS_KIND in stored:
+        yield from _iterate_asked_citations(split.content, pairs.answers)
+    if ASSIGNS_KIND in stored:
+        yield from _iterate_asked_nuggets(pairs)
 
 
-def _asked_citations(
-    gold: Collection, answers: Sequence[object]
-) -> Iterator[AskedItem]:
-    known: set[Key] = set()
+def _iterate_asked_citations(
+    gold: ReportCollection, answers: Sequence[object]
+) -> Iterator[ItemToJudge]:
+    known: set[JudgementKey] = set()
     for answer in answers:
         if not isinstance(answer, JudgedReport):
             continue
@@ -279,47 +296,50 @@ def _asked_citations(
             for cited in sentence.citations:
                 if cited.key and cited.key not in known:
                     known.add(cited.key)
-                    item = _asked_citation(gold, sentence.sentence, cited)
+                    item = _make_asked_citation(gold, sentence.sentence, cited)
                     yield item._replace(unit=answer.topic.id)
 
 
-def _asked_citation(
-    gold: Collection, sentence: Sentence, cited: JudgedCitation
-) -> AskedItem:
+def _make_asked_citation(
+    gold: ReportCollection, sentence: ReportSentence, cited: JudgedCitation
+) -> ItemToJudge:
     assert cited.citation.document is not None, "the pair has a document"
-    document, *others = gold.documents[cited.citation.document].forms()
-    return AskedItem(
-        kind=SUPPORTS,
+    document, *others = gold.documents[
+        cited.citation.document
+    ].list_forms_seen_by_judges()
+    return ItemToJudge(
+        kind=SUPPORTS_KIND,
         texts=(sentence.text, document),
         others=tuple(
-            f"{digest_of(sentence.text)} {digest_of(other)}" for other in others
+            f"{compute_text_digest(sentence.text)} {compute_text_digest(other)}"
+            for other in others
         ),
-        is_open=cited.label == MISSING,
+        is_open=cited.label == MISSING_JUDGEMENT,
     )
 
 
-def _asked_nuggets(pairs: Pairs) -> Iterable[AskedItem]:
+def _iterate_asked_nuggets(pairs: Pairs) -> Iterable[ItemToJudge]:
     """Return the nuggets of each topic that the run answers. If a nugget has several
     parts and no label as a whole, the judge is asked about each part.
     """
-    asked: dict[tuple[str, ...], AskedItem] = {}
-    report: Report | None = None
+    asked: dict[tuple[str, ...], ItemToJudge] = {}
+    report: CitedReport | None = None
     for gold, answer in zip(pairs.gold, pairs.answers, strict=True):
         if isinstance(answer, JudgedReport):
             report = answer.report
         elif isinstance(answer, JudgedNugget) and report is not None:
-            for item in _asked_parts(gold.topic, answer, report):
+            for item in _iterate_asked_parts_of_nugget(gold.topic, answer, report):
                 # Equal nuggets of a topic are asked once, and stay open if one is open.
                 if item.texts not in asked or item.is_open:
                     asked[item.texts] = item
     return asked.values()
 
 
-def _asked_parts(
-    topic: Topic, judged: JudgedNugget, report: Report
-) -> Iterator[AskedItem]:
+def _iterate_asked_parts_of_nugget(
+    topic: ReportTopic, judged: JudgedNugget, report: CitedReport
+) -> Iterator[ItemToJudge]:
     nugget, text = judged.nugget, report.text
-    whole = nugget.whole
+    whole = nugget.whole_nugget_part
     is_whole = len(judged.labels) < len(nugget.parts)
     asked = [whole] if is_whole else nugget.parts
     for part, label in zip(asked, judged.labels, strict=True):
@@ -327,28 +347,30 @@ def _asked_parts(
         first, *others = (
             (shown, name, text) for name in names for shown in topic.names
         )
-        yield AskedItem(
-            kind=ASSIGNS,
+        yield ItemToJudge(
+            kind=ASSIGNS_KIND,
             texts=first,
-            others=tuple(" ".join(map(digest_of, other)) for other in others),
-            is_open=label == MISSING,
+            others=tuple(" ".join(map(compute_text_digest, other)) for other in others),
+            is_open=label == MISSING_JUDGEMENT,
             unit=topic.id,
         )
 
 
 class _ReportJudgementReader:
-    def __init__(self, gold: Collection, run: Run, options: Options) -> None:
+    def __init__(
+        self, gold: ReportCollection, run: ReportsByTopic, options: Options
+    ) -> None:
         self._gold, self._run = gold, run
         self._limit = max_citations(options)
         self._documents: dict[str, tuple[str, ...]] = {}
         named = (str(report.metadata.get("run_id") or "") for report in run.values())
         self._name = next(named, "")
 
-    def judged(self, topic: Topic) -> tuple[JudgedReport, list[JudgedNugget]]:
+    def judged(self, topic: ReportTopic) -> tuple[JudgedReport, list[JudgedNugget]]:
         report = self._run.get(topic.id)
-        if report is not None and not report.written:
+        if report is not None and not report.nonblank_sentences:
             report = None
-        rows = self._gold.judgements.of_nuggets
+        rows = self._gold.judgements.nugget_judgements
         assigned = _NuggetLabelReader(rows, topic, report, self._name)
         nuggets = []
         for nugget in topic.nuggets or ():
@@ -363,9 +385,9 @@ class _ReportJudgementReader:
                 )
             )
         is_assigned = assigned.is_of_topic or any(
-            label != MISSING for nugget in nuggets for label in nugget.labels
+            label != MISSING_JUDGEMENT for nugget in nuggets for label in nugget.labels
         )
-        counted = [nugget.nugget for nugget in nuggets if not nugget.has_no_label]
+        counted = [nugget.nugget for nugget in nuggets if not nugget.has_no_valid_label]
         of_vital = sum(nugget.is_vital for nugget in counted)
         nuggets = [
             replace(
@@ -373,43 +395,53 @@ class _ReportJudgementReader:
             )
             for nugget in nuggets
         ]
-        sentences = tuple(map(self._judge_sentence, report.written)) if report else ()
+        sentences = (
+            tuple(map(self._judge_sentence, report.nonblank_sentences))
+            if report
+            else ()
+        )
         return (
             JudgedReport(
                 topic=topic,
                 report=report,
                 sentences=sentences,
                 is_assigned=is_assigned,
-                is_supported=self._gold.judgements.has_supports,
+                is_supported=self._gold.judgements.has_citation_judgements,
             ),
             nuggets,
         )
 
-    def _judge_sentence(self, sentence: Sentence) -> JudgedSentence:
-        text = digest(sentence.text)
+    def _judge_sentence(self, sentence: ReportSentence) -> JudgedSentence:
+        text = compute_prefixed_text_digest(sentence.text)
         cited = tuple(
             self._judge_citation(text, citation)
-            for citation in chosen(sentence.citations, self._limit)
+            for citation in select_judged_citations(sentence.citations, self._limit)
         )
         return JudgedSentence(sentence, cited)
 
-    def _judge_citation(self, sentence: str, citation: Citation) -> JudgedCitation:
+    def _judge_citation(
+        self, sentence: str, citation: ReportCitation
+    ) -> JudgedCitation:
         if citation.document is None:
-            return JudgedCitation(citation, OUT_OF_RANGE)
+            return JudgedCitation(citation, OUT_OF_RANGE_CITATION)
         if citation.document not in self._documents:
-            document = self._gold.documents.get(citation.document, Document("", ""))
-            self._documents[citation.document] = document.digests()
+            document = self._gold.documents.get(
+                citation.document, CollectionDocument("", "")
+            )
+            self._documents[citation.document] = document.compute_digests_of_forms()
         if not (digests := self._documents[citation.document]):
-            return JudgedCitation(citation, NO_TEXT)
+            return JudgedCitation(citation, CITED_DOCUMENT_WITHOUT_TEXT)
         found = self._gold.judgements.support(sentence, digests)
-        return JudgedCitation(citation, found.label or MISSING, found.key)
+        return JudgedCitation(citation, found.label or MISSING_JUDGEMENT, found.key)
 
 
-def chosen(citations: Sequence[Citation], limit: int | None) -> list[Citation]:
+def select_judged_citations(
+    citations: Sequence[ReportCitation], limit: int | None
+) -> list[ReportCitation]:
     """Return the citations of a sentence that are judged. Each document occurs once in
     the judged citations. Citations with scores are sorted by descending score.
     """
-    once: dict[str, Citation] = {}
+    once: dict[str, ReportCitation] = {}
     for citation in citations:
         once.setdefault(citation.document or f"\0{citation.given}", citation)
     ordered = list(once.values())
@@ -423,7 +455,11 @@ def chosen(citations: Sequence[Citation], limit: int | None) -> list[Citation]:
 
 class _NuggetLabelReader:
     def __init__(
-        self, rows: Rows, topic: Topic, report: Report | None, run: str
+        self,
+        rows: JudgementsOfKind,
+        topic: ReportTopic,
+        report: CitedReport | None,
+        run: str,
     ) -> None:
         self._labels = rows.labels
         by_nugget = rows.by_nugget.get((run, topic.id)) if run else None
@@ -431,11 +467,13 @@ class _NuggetLabelReader:
             by_nugget = rows.by_nugget.get(("", topic.id))
         self.is_of_topic = by_nugget is not None
         self._by_nugget = by_nugget or {}
-        self._topics = [digest(name) for name in (topic.title, topic.id)]
+        self._topics = [
+            compute_prefixed_text_digest(name) for name in (topic.title, topic.id)
+        ]
         self._is_absent = report is None
-        self._report = digest(report.text) if report else ""
+        self._report = compute_prefixed_text_digest(report.text) if report else ""
 
-    def labels(self, nugget: Nugget) -> tuple[Judged, ...]:
+    def labels(self, nugget: Nugget) -> tuple[LabelWithKey, ...]:
         """Return the label of the whole nugget if the nugget has a label, otherwise the
         labels of the parts.
 
@@ -443,41 +481,41 @@ class _NuggetLabelReader:
         assignment exists.
         """
         if self._is_absent and self.is_of_topic:
-            return (Judged(NOT_SUPPORTED, ()),)
-        whole = self._find_part_label(nugget.whole)
-        if whole.label != MISSING:
+            return (LabelWithKey(NOT_SUPPORTED_LABEL, ()),)
+        whole = self._find_part_label(nugget.whole_nugget_part)
+        if whole.label != MISSING_JUDGEMENT:
             return (whole,)
         return tuple(map(self._find_part_label, nugget.parts))
 
-    def _find_part_label(self, part: Part) -> Judged:
+    def _find_part_label(self, part: JudgedNuggetPart) -> LabelWithKey:
         for name in part.names:
             if name in self._by_nugget:
-                return Judged(self._by_nugget[name], ())
+                return LabelWithKey(self._by_nugget[name], ())
         if self._labels and self._report:
             for name in part.names:
-                nugget = digest(name)
+                nugget = compute_prefixed_text_digest(name)
                 for topic in self._topics:
                     key = (topic, nugget, self._report)
                     if label := self._labels.get(key):
-                        return Judged(label, key)
-        return Judged(MISSING, ())
+                        return LabelWithKey(label, key)
+        return LabelWithKey(MISSING_JUDGEMENT, ())
 
 
-def features_of(judged: JudgedReport) -> dict[str, tuple[str, ...]]:
+def classify_report(judged: JudgedReport) -> dict[str, tuple[str, ...]]:
     """Return the class of a run's report in each dimension. Classes depend on the topic
     and the text of the report.
     """
     classes: dict[str, tuple[str, ...]] = {}
     if kind := judged.topic.kind:
-        classes["topic_kind"] = (nfc(kind),)
+        classes["topic_kind"] = (normalise_to_nfc(kind),)
     if judged.report:
         cited = {
             citation.document
-            for sentence in judged.report.written
+            for sentence in judged.report.nonblank_sentences
             for citation in sentence.citations
             if citation.document is not None
         }
-        words = length_of(judged.report.text, "words")
+        words = count_words_or_characters(judged.report.text, "words")
         classes["sources_cited"] = (
             _name_count_class(len(cited), _SOURCE_COUNT_CLASSES, "over 10 sources"),
         )
@@ -505,22 +543,22 @@ def count_notes(
         if note := _NOTE_OF_CITATION_LABEL.get(citation.label):
             notes[note] += 1
     notes["nuggets_without_label"] += sum(
-        nugget.is_assigned and nugget.has_no_label for nugget in nuggets
+        nugget.is_assigned and nugget.has_no_valid_label for nugget in nuggets
     )
 
 
 #: `_OUTCOME_OF_SUPPORT_LABEL` maps a sentence's best citation label to an outcome on pages.
 #: `_OUTCOME_OF_NUGGET_LABEL` maps the label of a nugget to an outcome on pages.
 _OUTCOME_OF_SUPPORT_LABEL = {
-    "full": RIGHT,
-    "partial": ALIKE,
-    "none": WRONG,
-    OUT_OF_RANGE: WRONG,
+    "full": RIGHT_OUTCOME,
+    "partial": ALIKE_OUTCOME,
+    "none": WRONG_OUTCOME,
+    OUT_OF_RANGE_CITATION: WRONG_OUTCOME,
 }
 _OUTCOME_OF_NUGGET_LABEL = {
-    "support": RIGHT,
-    "partial_support": ALIKE,
-    "not_support": MISSED,
+    "support": RIGHT_OUTCOME,
+    "partial_support": ALIKE_OUTCOME,
+    "not_support": MISSED_OUTCOME,
 }
 
 
@@ -530,47 +568,47 @@ def show_instances(
     """Yield for each topic the topic's text, the nuggets, and the report's sentences
     with citations. Judgements of nuggets and citations are included.
     """
-    for name, rows in rows_by_name(pairs.names).items():
-        topic: Topic = pairs.gold[rows[0]]
+    for name, rows in group_row_numbers_by_instance(pairs.names).items():
+        topic: ReportTopic = pairs.gold[rows[0]]
         judged, *nuggets = [pairs.answers[row] for row in rows]
         sentences = judged.report.sentences if judged and judged.report else ()
         outcomes = (
-            [judged_sentence(sentence) for sentence in judged.sentences]
+            [format_judged_sentence(sentence) for sentence in judged.sentences]
             if judged
             else []
         )
         if judged and judged.is_assigned:
-            outcomes += map(judged_nugget, nuggets)
+            outcomes += map(format_judged_nugget, nuggets)
         yield ShownInstance(
             name=name,
-            given=given_of(topic),
-            gold="\n".join(map(nugget_line, topic.nuggets or ())),
-            answer="\n".join(map(sentence_line, sentences)),
+            given=format_topic(topic),
+            gold="\n".join(map(format_nugget, topic.nuggets or ())),
+            answer="\n".join(map(format_sentence_with_citations, sentences)),
             judged=tuple(outcomes),
         )
 
 
-def given_of(topic: Topic) -> str:
+def format_topic(topic: ReportTopic) -> str:
     return "\n".join(
         str(value) if key == "title" else f"{key}: {value}"
         for key, value in topic.shown.items()
     )
 
 
-def nugget_line(nugget: Nugget) -> str:
+def format_nugget(nugget: Nugget) -> str:
     parts = [part.text for part in nugget.parts if part.text != nugget.text]
     joined = f" {f' {nugget.rule} '.join(parts)}" if parts else ""
     return f"{nugget.importance}: {nugget.text}{joined}"
 
 
-def sentence_line(sentence: Sentence) -> str:
+def format_sentence_with_citations(sentence: ReportSentence) -> str:
     cited = ", ".join(
         citation.document or citation.given for citation in sentence.citations
     )
     return f"{sentence.text} [{cited}]" if cited else sentence.text
 
 
-def judged_sentence(judged: JudgedSentence) -> tuple[str, str]:
+def format_judged_sentence(judged: JudgedSentence) -> tuple[str, str]:
     """Return the outcome of a sentence, and the text of the sentence with the label of
     each citation.
     """
@@ -579,12 +617,16 @@ def judged_sentence(judged: JudgedSentence) -> tuple[str, str]:
         for citation in judged.citations
     )
     best = max(judged.citations, key=JudgedCitation.credit, default=None)
-    outcome = _OUTCOME_OF_SUPPORT_LABEL.get(best.label, CONTEXT) if best else CONTEXT
+    outcome = (
+        _OUTCOME_OF_SUPPORT_LABEL.get(best.label, CONTEXT_OUTCOME)
+        if best
+        else CONTEXT_OUTCOME
+    )
     text = judged.sentence.text
     return outcome, f"{text} [{cited}]" if cited else text
 
 
-def judged_nugget(judged: JudgedNugget) -> tuple[str, str]:
+def format_judged_nugget(judged: JudgedNugget) -> tuple[str, str]:
     """Return the outcome of a nugget, and the text of the nugget with its labels."""
-    outcome = _OUTCOME_OF_NUGGET_LABEL.get(judged.labels[0], CONTEXT)
-    return outcome, f"{nugget_line(judged.nugget)} [{', '.join(judged.labels)}]"
+    outcome = _OUTCOME_OF_NUGGET_LABEL.get(judged.labels[0], CONTEXT_OUTCOME)
+    return outcome, f"{format_nugget(judged.nugget)} [{', '.join(judged.labels)}]"

@@ -12,28 +12,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.types.cited_reports.tracks import IDS, POSITIONS, SCORES
-from tasks.types.files import Files, InputFile
-from tasks.types.jsonlines import Record, is_records_file, read_records
-from tasks.types.positional_citations.sentences import (
-    MARK,
-    number,
-    sentences_of,
-    with_plain_marks,
-    without_plain_marks,
+from tasks.types.cited_reports.tracks import (
+    CITATIONS_BY_ID,
+    CITATIONS_BY_ID_WITH_SCORE,
+    CITATIONS_BY_POSITION,
 )
-from tasks.types.problems import Problems
-from tasks.types.run_forms import RunForm, is_nameless_json
-from tasks.types.text import json_kind
+from tasks.types.files import Files, InputFile
+from tasks.types.jsonlines import JsonRecord, is_records_file, read_records
+from tasks.types.positional_citations.sentences import (
+    CITATION_MARK_PATTERN,
+    expand_citations_to_single_marks,
+    parse_mark_number,
+    remove_marks,
+    split_into_claim_sentences,
+)
+from tasks.types.problems import ProblemList
+from tasks.types.run_forms import RunFormatSignature, is_json_without_suffix
+from tasks.types.text import describe_json_type
 
-EXAMPLE = (
+REPORT_EXAMPLE = (
     '{"metadata": {"team_id": "t", "run_id": "r", "topic_id": "7"}, "references": ["d1"], '
     '"responses": [{"text": "It rains.", "citations": [0]}]}'
 )
-#: A report's list of sentences is under the first key of `SENTENCES` that it has.
-SENTENCES = ("responses", "answer")
-#: The topic's id is under the first key of `TOPIC_IDS` that `metadata` has.
-TOPIC_IDS = ("topic_id", "narrative_id", "request_id")
+#: A report's list of sentences is under the first key of `SENTENCE_LIST_KEYS` that it has.
+SENTENCE_LIST_KEYS = ("responses", "answer")
+#: The topic's id is under the first key of `TOPIC_ID_KEYS` that `metadata` has.
+TOPIC_ID_KEYS = ("topic_id", "narrative_id", "request_id")
 #: Fields of `metadata` that `_METADATA_TEXT_FIELDS` lists must be texts if present.
 _METADATA_TEXT_FIELDS = (
     "team_id",
@@ -44,23 +48,26 @@ _METADATA_TEXT_FIELDS = (
     "type",
     "run_desc",
 )
-MARKDOWN = (".md", ".markdown")
-#: `SHOWN_FORMS` contains the names of the citation forms in messages.
-SHOWN_FORMS = {
-    POSITIONS: "positions",
-    IDS: "ids",
-    SCORES: "ids with scores",
+MARKDOWN_SUFFIXES = (".md", ".markdown")
+#: `CITATION_FORM_NAMES` contains the names of the citation forms in messages.
+CITATION_FORM_NAMES = {
+    CITATIONS_BY_POSITION: "positions",
+    CITATIONS_BY_ID: "ids",
+    CITATIONS_BY_ID_WITH_SCORE: "ids with scores",
     "list": "an empty list",
 }
-DESCRIBED = f"JSON lines such as {EXAMPLE}, or a folder of Markdown files, each named by its topic"
-RUN_FORM = RunForm(
-    described=DESCRIBED,
-    keys=tuple(frozenset({"metadata", key}) for key in SENTENCES),
+RUN_FORM_DESCRIPTION = (
+    f"JSON lines such as {REPORT_EXAMPLE}, or a folder of Markdown files, "
+    "each named by its topic"
+)
+RUN_FORM = RunFormatSignature(
+    described=RUN_FORM_DESCRIPTION,
+    keys=tuple(frozenset({"metadata", key}) for key in SENTENCE_LIST_KEYS),
 )
 
 
 @dataclass(frozen=True)
-class Citation:
+class ReportCitation:
     """One citation of a sentence.
 
     ``document`` is None if the cited position exceeds the references. ``given`` is the
@@ -73,11 +80,11 @@ class Citation:
 
 
 @dataclass(frozen=True)
-class Sentence:
+class ReportSentence:
     """An unchanged sentence of the run, with its citations in the order of the run."""
 
     text: str
-    citations: tuple[Citation, ...]
+    citations: tuple[ReportCitation, ...]
 
     @property
     def is_blank(self) -> bool:
@@ -85,7 +92,7 @@ class Sentence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class CitedReport:
     """A report on one topic. ``references`` is None if the run's field `references` is
     absent or null.
     """
@@ -95,13 +102,13 @@ class Report:
     line: int | None
     metadata: Mapping[str, Any]
     form: str
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[ReportSentence, ...]
     references: tuple[str, ...] | None
     #: `wrong_scores` describes the citations whose score is not a number.
     wrong_scores: tuple[str, ...] = ()
 
     @property
-    def written(self) -> tuple[Sentence, ...]:
+    def nonblank_sentences(self) -> tuple[ReportSentence, ...]:
         """Return the sentences of the report that are not blank."""
         return tuple(sentence for sentence in self.sentences if not sentence.is_blank)
 
@@ -111,23 +118,23 @@ class Report:
         return " ".join(sentence.text for sentence in self.sentences)
 
 
-def read_reports(files: Files, problems: Problems) -> list[Report]:
+def read_reports(files: Files, problems: ProblemList) -> list[CitedReport]:
     """Read the reports of a run in the order of the files. An unknown form of a report
     is a fatal problem.
     """
-    reports: list[Report] = []
+    reports: list[CitedReport] = []
     for file in files:
-        if is_records_file(file.name) or is_nameless_json(file):
+        if is_records_file(file.name) or is_json_without_suffix(file):
             reports += _iterate_reports(file, problems)
-        elif file.suffix in MARKDOWN:
+        elif file.suffix in MARKDOWN_SUFFIXES:
             reports.append(_read_markdown_report(file))
         else:
-            message = file.kind_by_name
-            problems.append(file.problem(message, DESCRIBED))
+            message = file.kind_by_suffix
+            problems.append(file.make_problem(message, RUN_FORM_DESCRIPTION))
     return reports
 
 
-def _iterate_reports(file: InputFile, problems: Problems) -> Iterator[Report]:
+def _iterate_reports(file: InputFile, problems: ProblemList) -> Iterator[CitedReport]:
     for record in read_records(file, problems):
         faults: list[tuple[str, str]] = []
         report = _parse_report(record, faults)
@@ -136,10 +143,10 @@ def _iterate_reports(file: InputFile, problems: Problems) -> Iterator[Report]:
             yield report
 
 
-Faults = list[tuple[str, str]]
+MessageAndExpectedPairs = list[tuple[str, str]]
 
 
-def _parse_report(record: Record, faults: Faults) -> Report:
+def _parse_report(record: JsonRecord, faults: MessageAndExpectedPairs) -> CitedReport:
     value = record.value
     metadata = value.get("metadata")
     if not isinstance(metadata, Mapping):
@@ -151,7 +158,10 @@ def _parse_report(record: Record, faults: Faults) -> Report:
         )
         metadata = {}
     references = _read_references(value, faults)
-    key = next((key for key in SENTENCES if value.get(key) is not None), SENTENCES[0])
+    key = next(
+        (key for key in SENTENCE_LIST_KEYS if value.get(key) is not None),
+        SENTENCE_LIST_KEYS[0],
+    )
     raw = value.get(key)
     if isinstance(raw, str):
         form, sentences = _split_markdown_sentences(raw, references or ())
@@ -161,12 +171,12 @@ def _parse_report(record: Record, faults: Faults) -> Report:
         form = _determine_citation_form(rows, faults)
         wrong = []
         sentences = tuple(
-            Sentence(
+            ReportSentence(
                 text, tuple(_parse_citations(cited, form, references or (), wrong))
             )
             for text, cited in rows
         )
-    return Report(
+    return CitedReport(
         topic=_read_topic_of_report(metadata, faults),
         file=record.file,
         line=record.line,
@@ -179,35 +189,39 @@ def _parse_report(record: Record, faults: Faults) -> Report:
 
 
 def _describe_value_kind(value: Mapping[str, Any], key: str) -> str:
-    return json_kind(value[key]) if key in value else "missing"
+    return describe_json_type(value[key]) if key in value else "missing"
 
 
-def _read_topic_of_report(metadata: Mapping[str, Any], faults: Faults) -> str:
+def _read_topic_of_report(
+    metadata: Mapping[str, Any], faults: MessageAndExpectedPairs
+) -> str:
     for key in _METADATA_TEXT_FIELDS:
         if not isinstance(metadata.get(key) or "", str):
-            faults.append((f"“metadata.{key}” is {json_kind(metadata[key])}", "a text"))
+            faults.append(
+                (f"“metadata.{key}” is {describe_json_type(metadata[key])}", "a text")
+            )
     ids: dict[str, str] = {}
-    for key in TOPIC_IDS:
+    for key in TOPIC_ID_KEYS:
         name = metadata.get(key)
         if isinstance(name, int) and not isinstance(name, bool):
             name = str(name)
         if isinstance(name, str):
             ids[key] = name
         elif name is not None and key not in _METADATA_TEXT_FIELDS:
-            faults.append((f"“metadata.{key}” is {json_kind(name)}", "a text"))
+            faults.append((f"“metadata.{key}” is {describe_json_type(name)}", "a text"))
     names = list(dict.fromkeys(ids.values()))
     if not names:
-        expected = " or ".join(TOPIC_IDS)
+        expected = " or ".join(TOPIC_ID_KEYS)
         faults.append(("“metadata” names no topic", expected))
         return ""
-    if len({ids[key] for key in TOPIC_IDS[:2] if key in ids}) > 1:
+    if len({ids[key] for key in TOPIC_ID_KEYS[:2] if key in ids}) > 1:
         message = f"“topic_id” is “{names[0]}” and “narrative_id” is “{names[1]}”"
         faults.append((message, "one topic"))
     return names[0]
 
 
 def _read_references(
-    value: Mapping[str, Any], faults: Faults
+    value: Mapping[str, Any], faults: MessageAndExpectedPairs
 ) -> tuple[str, ...] | None:
     references = value.get("references")
     if references is None:
@@ -220,12 +234,14 @@ def _read_references(
     return tuple(references)
 
 
-def _read_sentence_rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, Any]]:
+def _read_sentence_rows(
+    raw: Any, key: str, faults: MessageAndExpectedPairs
+) -> list[tuple[str, Any]]:
     """Return the text and the citations of each sentence in a report."""
     if raw is None:
         return []
     if not isinstance(raw, list):
-        faults.append((f"“{key}” is {json_kind(raw)}", "a list of sentences"))
+        faults.append((f"“{key}” is {describe_json_type(raw)}", "a list of sentences"))
         return []
     rows = []
     for index, item in enumerate(raw):
@@ -238,34 +254,37 @@ def _read_sentence_rows(raw: Any, key: str, faults: Faults) -> list[tuple[str, A
     return rows
 
 
-def _determine_citation_form(rows: Sequence[tuple[str, Any]], faults: Faults) -> str:
+def _determine_citation_form(
+    rows: Sequence[tuple[str, Any]], faults: MessageAndExpectedPairs
+) -> str:
     forms: dict[str, str] = {}
     for index, (_, citations) in enumerate(rows):
         for form in sorted(_list_citation_forms(citations)):
             forms.setdefault(form, f"sentence {index}")
-    lists = [form for form in forms if form in (POSITIONS, IDS)]
+    lists = [form for form in forms if form in (CITATIONS_BY_POSITION, CITATIONS_BY_ID)]
     found = [form for form in forms if form != "list"]
     if "" in forms:
         message = f"the citations of {forms['']} are in no form"
         expected = '[0, 1], ["d1", "d2"] or {"d1": 0.9}'
         faults.append((message, expected))
-    elif len(found) > 1 or (SCORES in forms and "list" in forms):
+    elif len(found) > 1 or (CITATIONS_BY_ID_WITH_SCORE in forms and "list" in forms):
         names = ", ".join(
-            f"{SHOWN_FORMS.get(form, form)} in {where}" for form, where in forms.items()
+            f"{CITATION_FORM_NAMES.get(form, form)} in {where}"
+            for form, where in forms.items()
         )
         faults.append(
             (f"the report mixes forms of citations: {names}", "one form for a report")
         )
     elif found and not lists:
-        return SCORES
-    return lists[0] if lists else IDS
+        return CITATIONS_BY_ID_WITH_SCORE
+    return lists[0] if lists else CITATIONS_BY_ID
 
 
 def _list_citation_forms(citations: Any) -> set[str]:
     if citations is None:
         return set()
     if isinstance(citations, dict):
-        return {SCORES}
+        return {CITATIONS_BY_ID_WITH_SCORE}
     if not isinstance(citations, list):
         return {""}
     return {_determine_form_of_citation(citation) for citation in citations} or {"list"}
@@ -273,29 +292,29 @@ def _list_citation_forms(citations: Any) -> set[str]:
 
 def _determine_form_of_citation(citation: Any) -> str:
     if isinstance(citation, str):
-        return IDS
+        return CITATIONS_BY_ID
     if isinstance(citation, bool) or not isinstance(citation, int | float):
         return ""
-    return POSITIONS if citation == int(citation) else ""
+    return CITATIONS_BY_POSITION if citation == int(citation) else ""
 
 
 def _parse_citations(
     cited: Any, form: str, references: Sequence[str], wrong: list[str]
-) -> Iterator[Citation]:
-    if form == SCORES and isinstance(cited, dict):
+) -> Iterator[ReportCitation]:
+    if form == CITATIONS_BY_ID_WITH_SCORE and isinstance(cited, dict):
         for document, score in cited.items():
             is_number = isinstance(score, int | float)
             if not is_number:
-                wrong.append(f"“{document}”: {json_kind(score)}")
-            yield Citation(document, document, score if is_number else None)
+                wrong.append(f"“{document}”: {describe_json_type(score)}")
+            yield ReportCitation(document, document, score if is_number else None)
         return
     for one in cited if isinstance(cited, list) else ():
         if isinstance(one, str):
-            yield Citation(one, one)
+            yield ReportCitation(one, one)
         elif isinstance(one, int | float):
             place = int(one)
             is_there = 0 <= place < len(references)
-            yield Citation(references[place] if is_there else None, str(place))
+            yield ReportCitation(references[place] if is_there else None, str(place))
 
 
 #: `_SOURCE_NOTE_PATTERN` matches URLs in brackets after the word source or sources and a colon.
@@ -307,7 +326,7 @@ _LINK_DEFINITION_PATTERN = re.compile(
 )
 
 
-def _read_markdown_report(file: InputFile) -> Report:
+def _read_markdown_report(file: InputFile) -> CitedReport:
     """Read a report from a Markdown file. The topic is the file name without its
     suffix, and the link definitions are the references.
     """
@@ -318,7 +337,7 @@ def _read_markdown_report(file: InputFile) -> Report:
     form, sentences = _split_markdown_sentences(
         _LINK_DEFINITION_PATTERN.sub("", text), references
     )
-    return Report(
+    return CitedReport(
         topic=file.base.rpartition(".")[0],
         file=file.shown,
         line=None,
@@ -331,35 +350,37 @@ def _read_markdown_report(file: InputFile) -> Report:
 
 def _split_markdown_sentences(
     text: str, references: Sequence[str] = ()
-) -> tuple[str, tuple[Sentence, ...]]:
+) -> tuple[str, tuple[ReportSentence, ...]]:
     """Return the form of a Markdown text's citations, and the sentences of the text.
     The mark `[1]` refers to the first reference.
     """
     addresses: list[str] = []
 
-    def as_mark(source: re.Match[str]) -> str:
+    def replace_source_note_by_mark(source: re.Match[str]) -> str:
         marks = []
         for address in re.split(r"[,;]?\s+", source[1].strip()):
             addresses.append(address)
-            marks.append(f"[{_FIRST_MARK_OF_URLS + len(addresses) - 1}]")
+            marks.append(f"[{_FIRST_MARK_NUMBER_OF_URLS + len(addresses) - 1}]")
         return "".join(marks)
 
-    plain = with_plain_marks(text)
-    has_marks = bool(MARK.search(plain))
+    plain = expand_citations_to_single_marks(text)
+    has_marks = bool(CITATION_MARK_PATTERN.search(plain))
     sentences = []
-    for one in sentences_of(_SOURCE_NOTE_PATTERN.sub(as_mark, plain), moves_marks=True):
+    for one in split_into_claim_sentences(
+        _SOURCE_NOTE_PATTERN.sub(replace_source_note_by_mark, plain), moves_marks=True
+    ):
         cited = []
-        for mark in map(number, MARK.findall(one)):
-            place = mark - _FIRST_MARK_OF_URLS
+        for mark in map(parse_mark_number, CITATION_MARK_PATTERN.findall(one)):
+            place = mark - _FIRST_MARK_NUMBER_OF_URLS
             if 0 <= place < len(addresses):
-                cited.append(Citation(addresses[place], addresses[place]))
+                cited.append(ReportCitation(addresses[place], addresses[place]))
             else:
                 document = references[mark - 1] if 0 < mark <= len(references) else ""
-                cited.append(Citation(document or None, f"[{mark}]"))
-        sentences.append(Sentence(without_plain_marks(one).strip(), tuple(cited)))
-    return POSITIONS if has_marks else IDS, tuple(sentences)
+                cited.append(ReportCitation(document or None, f"[{mark}]"))
+        sentences.append(ReportSentence(remove_marks(one).strip(), tuple(cited)))
+    return CITATIONS_BY_POSITION if has_marks else CITATIONS_BY_ID, tuple(sentences)
 
 
-#: Citation marks with numbers from `_FIRST_MARK_OF_URLS` on represent URLs.
+#: Citation marks with numbers from `_FIRST_MARK_NUMBER_OF_URLS` on represent URLs.
 #: Authors do not use numbers of this size in citation marks.
-_FIRST_MARK_OF_URLS = 100_000_000
+_FIRST_MARK_NUMBER_OF_URLS = 100_000_000

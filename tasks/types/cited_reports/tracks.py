@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-#: `OF_REPORT` lists categories of findings on one report, in the order of checks.
-#: `OVER_RUN` lists categories of findings on a whole run.
-OF_REPORT = (
+#: `REPORT_FINDING_CATEGORIES` lists categories of findings on one report, in the order of checks.
+#: `RUN_FINDING_CATEGORIES` lists categories of findings on a whole run.
+REPORT_FINDING_CATEGORIES = (
     "empty_answer",
     "metadata",
     "metadata_recommended",
@@ -28,19 +28,28 @@ OF_REPORT = (
     "references_uncited",
     "length",
 )
-OVER_RUN = ("missing_topics", "new_topics", "duplicate_topics", "narrative")
-CATEGORIES = (*OF_REPORT, *OVER_RUN)
+RUN_FINDING_CATEGORIES = (
+    "missing_topics",
+    "new_topics",
+    "duplicate_topics",
+    "narrative",
+)
+FINDING_CATEGORIES = (*REPORT_FINDING_CATEGORIES, *RUN_FINDING_CATEGORIES)
 #: A report cites documents by position, by id, or by id with a score.
 #: The positions refer to the report's list of references.
-POSITIONS, IDS, SCORES = "rag24", "neuclir", "ragtime"
-#: `OF_TOPIC` is the value of the rule `length` if each topic sets a maximum length.
-OF_TOPIC = "topic"
+CITATIONS_BY_POSITION, CITATIONS_BY_ID, CITATIONS_BY_ID_WITH_SCORE = (
+    "rag24",
+    "neuclir",
+    "ragtime",
+)
+#: `LENGTH_LIMIT_OF_TOPIC` is the value of the rule `length` if each topic sets a maximum length.
+LENGTH_LIMIT_OF_TOPIC = "topic"
 #: Reports that belong to no track follow the rules of `NO_TRACK`.
 NO_TRACK = "none"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Track:
+class EvaluationTrack:
     """The rules of a track (a shared task of a conference) in one year. Comments in
     `tracks.toml` explain the fields of a track.
     """
@@ -59,16 +68,16 @@ class Track:
     length: int | str | None = None
 
 
-def _make_track(table: dict[str, object]) -> Track:
+def _make_track(table: dict[str, object]) -> EvaluationTrack:
     values = {
         key: tuple(value) if isinstance(value, list) else value
         for key, value in table.items()
     }
-    return Track(**values)  # type: ignore[arg-type]
+    return EvaluationTrack(**values)  # type: ignore[arg-type]
 
 
 #: The tracks are loaded at import, as a sandboxed process cannot open files later.
-TRACKS = {
+TRACKS_BY_NAME = {
     name: _make_track(table)
     for name, table in tomllib.loads(
         Path(__file__).with_name("tracks.toml").read_text(encoding="utf-8")

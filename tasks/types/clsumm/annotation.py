@@ -11,28 +11,36 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from tasks.types.clsumm.citances import NO_REFERENCE, Annotation, CitanceName
+from tasks.types.clsumm.citances import (
+    NO_REFERENCE_VALUE,
+    CitanceAnnotation,
+    CitanceName,
+)
 from tasks.types.files import InputFile
-from tasks.types.problems import InputRefused, Problem, quoted
-from tasks.types.text import decoded
+from tasks.types.problems import InputRefused, Problem, shorten_quoted_line
+from tasks.types.text import decode_utf8_or_windows_1252
 
-#: The official program requires the fields `NEEDED_OF_INPUTS` in public inputs.
+#: The official program requires the fields `REQUIRED_INPUT_FIELDS` in public inputs.
 #: Public inputs have no reference and no facet.
-#: The official program requires the fields `NEEDED` in gold and runs.
-NEEDED_OF_INPUTS = (
+#: The official program requires the fields `REQUIRED_GOLD_AND_RUN_FIELDS` in gold and runs.
+REQUIRED_INPUT_FIELDS = (
     "Reference Article",
     "Citing Article",
     "Citation Marker Offset",
     "Citation Offset",
 )
-NEEDED = (*NEEDED_OF_INPUTS, "Reference Offset", "Reference Text")
+REQUIRED_GOLD_AND_RUN_FIELDS = (
+    *REQUIRED_INPUT_FIELDS,
+    "Reference Offset",
+    "Reference Text",
+)
 
-#: `PIECES_JOIN` separates two quoted passages in annotations without `<S>` elements.
-PIECES_JOIN = " ... "
+#: `QUOTED_PASSAGES_SEPARATOR` separates two quoted passages in annotations without `<S>` elements.
+QUOTED_PASSAGES_SEPARATOR = " ... "
 _CHARACTER_RANGE_PATTERN = re.compile(r"\d+-\d+")
 
 
-class Unreadable(Exception):
+class AnnotationUnreadable(Exception):
     """An error for a line or a whole file that cannot be parsed. The error states the
     expected form of the line or file.
     """
@@ -48,7 +56,7 @@ class Unreadable(Exception):
         )
 
 
-class Source(Enum):
+class AnnotationSource(Enum):
     """The kind of file that an annotation line belongs to."""
 
     GOLD = "gold"
@@ -57,24 +65,27 @@ class Source(Enum):
 
 
 def read_annotations(
-    file: InputFile, topic: str | None, problems: list[Problem], source: Source
-) -> Iterator[Annotation]:
+    file: InputFile,
+    topic: str | None,
+    problems: list[Problem],
+    source: AnnotationSource,
+) -> Iterator[CitanceAnnotation]:
     """Yield the annotated citances (citing sentences) of one file. Unreadable lines
     become problems.
 
     If ``topic`` is None, the topic of each line is the field Reference Article.
     """
-    for number, raw in enumerate(file.with_fallback().lines(), start=1):
-        line = decoded(raw).strip()
+    for number, raw in enumerate(file.with_windows_1252_fallback().lines(), start=1):
+        line = decode_utf8_or_windows_1252(raw).strip()
         if not line:
             continue
         try:
-            if source is Source.RUN:
+            if source is AnnotationSource.RUN:
                 _refuse_windows_1252_quotes(raw)
             yield _parse_annotation(line, topic, number, source)
-        except Unreadable as fault:
+        except AnnotationUnreadable as fault:
             problems.append(
-                file.problem(fault.message, fault.expected, line=number, raw=line)
+                file.make_problem(fault.message, fault.expected, line=number, raw=line)
             )
             if fault.is_whole_file:
                 return
@@ -96,24 +107,27 @@ def _refuse_windows_1252_quotes(raw: bytes) -> None:
             message = (
                 f"the Reference Text holds the byte 0x{odd:02X}, which is not UTF-8"
             )
-            raise Unreadable(message, "the file in UTF-8") from None
+            raise AnnotationUnreadable(message, "the file in UTF-8") from None
 
 
 def _parse_annotation(
-    line: str, topic: str | None, number: int, source: Source
-) -> Annotation:
+    line: str, topic: str | None, number: int, source: AnnotationSource
+) -> CitanceAnnotation:
     fields = _read_needed_fields(
-        line, NEEDED_OF_INPUTS if source is Source.INPUTS else NEEDED
+        line,
+        REQUIRED_INPUT_FIELDS
+        if source is AnnotationSource.INPUTS
+        else REQUIRED_GOLD_AND_RUN_FIELDS,
     )
-    facets = line_facets(fields.get("Discourse Facet"))
-    sentences = sentence_ids(fields.get("Reference Offset", ""))
+    facets = parse_line_facets(fields.get("Discourse Facet"))
+    sentences = parse_sentence_ids(fields.get("Reference Offset", ""))
     if ranges := [sid for sid in sentences if _CHARACTER_RANGE_PATTERN.fullmatch(sid)]:
         # Ranges of characters are in the first annotation form of the pilot task.
         message = f"the Reference Offset {ranges[0]} is a range of characters, which fits no released text"
         expected = "ids of sentences, as the annotation of version annv3 has them"
-        raise Unreadable(message, expected, is_whole_file=True)
+        raise AnnotationUnreadable(message, expected, is_whole_file=True)
     texts: Mapping[str, str] = {}
-    if source is not Source.INPUTS:
+    if source is not AnnotationSource.INPUTS:
         field = fields["Reference Text"]
         elements = [
             (_read_sid_attribute(attributes), text)
@@ -124,47 +138,47 @@ def _parse_annotation(
         for position, (sid, text) in enumerate(elements, start=1):
             if not text.strip():
                 message = f"the <S> element of sentence {sid or position} is empty"
-                raise Unreadable(message, "the sentence inside")
+                raise AnnotationUnreadable(message, "the sentence inside")
         if elements:
-            texts = texts_by_id(elements, sentences)
-        elif field and source is Source.GOLD:
+            texts = map_ids_to_quoted_sentences(elements, sentences)
+        elif field and source is AnnotationSource.GOLD:
             # The older gold quotes passages without `<S>` elements.
             # A quoted passage of the older gold need not be a whole sentence.
             texts = {
                 f"piece {index}": piece
-                for index, piece in enumerate(field.split(PIECES_JOIN))
+                for index, piece in enumerate(field.split(QUOTED_PASSAGES_SEPARATOR))
             }
         else:
-            raise Unreadable(
+            raise AnnotationUnreadable(
                 "the Reference Text holds no <S> element", '`<S sid="…">sentence</S>`'
             )
-    name = citance_name(fields, "Citation Number")
-    return Annotation(
+    name = make_citance_name(fields, "Citation Number")
+    return CitanceAnnotation(
         topic=topic or name.reference,
         name=name,
         sentences=sentences,
-        facets=tuple(map(compared_facet, facets)),
+        facets=tuple(map(normalise_facet_as_official_program, facets)),
         facets_as_written=facets,
         texts=texts,
         line=number,
     )
 
 
-def citance_name(
+def make_citance_name(
     fields: Mapping[str, str], older: str = "Citance Number"
 ) -> CitanceName:
     """Return the fields of a row or line that identify a citance (citing sentence).
     ``older`` is an alternative name of the field with the citance number.
     """
     return CitanceName(
-        reference=article(fields["Reference Article"]),
-        citing=article(fields["Citing Article"]),
-        marker=marker_offset(fields["Citation Marker Offset"]),
+        reference=remove_xml_extension(fields["Reference Article"]),
+        citing=remove_xml_extension(fields["Citing Article"]),
+        marker=strip_marker_offset(fields["Citation Marker Offset"]),
         number=fields.get("Citance Number", fields.get(older, "")).strip(),
     )
 
 
-def line_fields(line: str) -> dict[str, str]:
+def parse_line_fields(line: str) -> dict[str, str]:
     """Parse the fields of an annotation line.
 
     Bars in an annotation line are not escaped. A bar within a text splits the text, and
@@ -176,60 +190,64 @@ def line_fields(line: str) -> dict[str, str]:
         name, colon, value = part.partition(":")
         if not colon:
             expected = "`Name: value` joined by ` | `, and no ` | ` inside a text"
-            raise Unreadable(f"“{quoted(part)[:40]}” has no name before it", expected)
+            raise AnnotationUnreadable(
+                f"“{shorten_quoted_line(part)[:40]}” has no name before it", expected
+            )
         fields[name.strip()] = value.strip()
     return fields
 
 
 def _read_needed_fields(line: str, needed: Sequence[str]) -> dict[str, str]:
-    fields = line_fields(line)
+    fields = parse_line_fields(line)
     if missing := next((name for name in needed if name not in fields), ""):
-        raise Unreadable(
+        raise AnnotationUnreadable(
             f"the line has no field “{missing}”", f"`{missing}: …` between bars"
         )
     return fields
 
 
 _PUBLIC_CITANCE_FIELDS = (
-    *NEEDED_OF_INPUTS[:3],
+    *REQUIRED_INPUT_FIELDS[:3],
     "Citation Marker",
     "Citation Offset",
     "Citation Text",
 )
 #: All fields of a line except the listed public fields and columns are secret.
-PUBLIC_FIELDS = ("Citance Number", "Citation Number", *_PUBLIC_CITANCE_FIELDS)
-PUBLIC_COLUMNS = ("Citance Number", *_PUBLIC_CITANCE_FIELDS, "Citation Text Clean")
-ANSWER_COLUMNS = ("Reference Offset", "Reference Text", "Discourse Facet")
+PUBLIC_LINE_FIELDS = ("Citance Number", "Citation Number", *_PUBLIC_CITANCE_FIELDS)
+PUBLIC_CSV_COLUMNS = ("Citance Number", *_PUBLIC_CITANCE_FIELDS, "Citation Text Clean")
+ANSWER_CSV_COLUMNS = ("Reference Offset", "Reference Text", "Discourse Facet")
 
 
-def shown_fields(file: InputFile) -> Iterator[dict[str, str]]:
+def iterate_public_fields(file: InputFile) -> Iterator[dict[str, str]]:
     """Yield the public fields of each annotation line. Reference and facet may be
     absent from a line. Raises InputRefused.
     """
-    for number, raw in enumerate(file.with_fallback().lines(), start=1):
-        if line := decoded(raw).strip():
+    for number, raw in enumerate(file.with_windows_1252_fallback().lines(), start=1):
+        if line := decode_utf8_or_windows_1252(raw).strip():
             try:
-                yield _read_needed_fields(line, NEEDED_OF_INPUTS[:3])
-            except Unreadable as fault:
-                problem = file.problem(
+                yield _read_needed_fields(line, REQUIRED_INPUT_FIELDS[:3])
+            except AnnotationUnreadable as fault:
+                problem = file.make_problem(
                     fault.message, fault.expected, line=number, raw=line
                 )
                 raise InputRefused([problem]) from fault
 
 
-def public_lines(file: InputFile) -> Iterator[str]:
+def iterate_public_lines(file: InputFile) -> Iterator[str]:
     """Yield the annotation lines without reference, facet and annotator."""
-    for fields in shown_fields(file):
+    for fields in iterate_public_fields(file):
         yield (
             " | ".join(
-                f"{name}: {fields[name]}" for name in PUBLIC_FIELDS if name in fields
+                f"{name}: {fields[name]}"
+                for name in PUBLIC_LINE_FIELDS
+                if name in fields
             )
             + " |"
         )
 
 
 @dataclass(frozen=True)
-class Row:
+class CsvAnnotationRow:
     """The values of one CSV row by column. ``line`` is the number of the file's line on
     which the row begins.
     """
@@ -239,33 +257,36 @@ class Row:
 
     @property
     def name(self) -> CitanceName:
-        return citance_name(self.values)
+        return make_citance_name(self.values)
 
 
-def read_rows(
-    file: InputFile, problems: list[Problem], source: Source
-) -> Iterator[Row]:
+def read_csv_rows(
+    file: InputFile, problems: list[Problem], source: AnnotationSource
+) -> Iterator[CsvAnnotationRow]:
     """Yield the rows of a CSV file that the official program reads. Rows with more or
     fewer cells than the header are skipped.
 
     Missing columns and files that are not CSV become problems, since the official
     program stops at such files.
     """
-    reader = csv.reader(decoded(line) for line in file.with_fallback().lines())
+    reader = csv.reader(
+        decode_utf8_or_windows_1252(line)
+        for line in file.with_windows_1252_fallback().lines()
+    )
     try:
         header = [name.strip() for name in next(filter(None, reader), [])]
         if not header:
             return
         needed = (
-            NEEDED_OF_INPUTS
-            if source is Source.INPUTS
-            else (*NEEDED, "Discourse Facet")
+            REQUIRED_INPUT_FIELDS
+            if source is AnnotationSource.INPUTS
+            else (*REQUIRED_GOLD_AND_RUN_FIELDS, "Discourse Facet")
         )
         if missing := ", ".join(f"“{name}”" for name in needed if name not in header):
             message = f"the header has no column {missing}"
             expected = "comma separated values under the header of the annotation files"
             problems.append(
-                file.problem(
+                file.make_problem(
                     message, expected, line=reader.line_num, raw=",".join(header)
                 )
             )
@@ -273,42 +294,46 @@ def read_rows(
         line = reader.line_num + 1
         for values in reader:
             if len(values) == len(header):
-                yield Row(line, dict(zip(header, values, strict=True)))
-            elif values and source is Source.RUN:
+                yield CsvAnnotationRow(line, dict(zip(header, values, strict=True)))
+            elif values and source is AnnotationSource.RUN:
                 words = (
                     f"ignored: a row of {len(values)} fields",
                     f"{len(header)}, as the header has",
                 )
                 problems.append(
-                    file.problem(*words, line=line, raw=",".join(values), fatal=False)
+                    file.make_problem(
+                        *words, line=line, raw=",".join(values), fatal=False
+                    )
                 )
             line = reader.line_num + 1
     except csv.Error as fault:
-        problems.append(file.problem(f"not readable as CSV: {fault}"))
+        problems.append(file.make_problem(f"not readable as CSV: {fault}"))
 
 
-def annotation(row: Row, topic: str | None) -> Annotation:
+def parse_csv_row(row: CsvAnnotationRow, topic: str | None) -> CitanceAnnotation:
     """Parse a row in the same way as the official program, including rows that the
     program skips.
 
     If ``topic`` is None, the Reference Article of the row is the topic.
     """
-    offset, text, facet = (row.values.get(name, "") for name in ANSWER_COLUMNS)
-    sentences, facets = sentence_ids(offset), csv_facets(facet)
-    elements = list(csv_elements(text))
+    offset, text, facet = (row.values.get(name, "") for name in ANSWER_CSV_COLUMNS)
+    sentences, facets = parse_sentence_ids(offset), parse_csv_facets(facet)
+    elements = list(iterate_csv_elements(text))
     is_quoted = (
-        text != NO_REFERENCE and bool(elements) and all(text for _, text in elements)
+        text != NO_REFERENCE_VALUE
+        and bool(elements)
+        and all(text for _, text in elements)
     )
-    return Annotation(
+    return CitanceAnnotation(
         topic=topic or row.name.reference,
         name=row.name,
         sentences=sentences,
-        facets=tuple(map(compared_facet, facets)),
+        facets=tuple(map(normalise_facet_as_official_program, facets)),
         facets_as_written=facets,
-        texts=texts_by_id(elements, sentences) if is_quoted else {},
+        texts=map_ids_to_quoted_sentences(elements, sentences) if is_quoted else {},
         line=row.line,
         is_quoted=is_quoted,
-        has_key=text != NO_REFERENCE,
+        has_key=text != NO_REFERENCE_VALUE,
     )
 
 
@@ -322,20 +347,20 @@ _SENTENCE_TAG_PATTERN = re.compile(r"</?s\b[^>]*>", re.IGNORECASE)
 _SID_ATTRIBUTE_PATTERN = re.compile(r"\bsid\s*=\s*[\"']?([^\"'\s>]+)", re.IGNORECASE)
 
 
-def article(name: str) -> str:
+def remove_xml_extension(name: str) -> str:
     """Return the name of the article without `.xml` at any position. The extensions
     `.txt` and `.pdf` are not removed.
     """
     return name.replace(".xml", "").strip()
 
 
-def marker_offset(text: str) -> str:
+def strip_marker_offset(text: str) -> str:
     """Remove one bracket, then one quotation mark, from each end of a marker offset."""
     text = text.strip().removeprefix("[").removesuffix("]")
     return text.removeprefix("'").removesuffix("'")
 
 
-def sentence_ids(text: str) -> tuple[str, ...]:
+def parse_sentence_ids(text: str) -> tuple[str, ...]:
     """Return the sentence ids that a CSV cell lists. Ids are texts, so `007` and `7`
     differ. In the official program, `[]` contains one id, the empty text.
     """
@@ -343,16 +368,16 @@ def sentence_ids(text: str) -> tuple[str, ...]:
     return tuple(_strip_quotation_marks(part.strip()) for part in inside.split(","))
 
 
-def line_facets(text: str | None) -> tuple[str, ...]:
+def parse_line_facets(text: str | None) -> tuple[str, ...]:
     """Return the facets (kinds of content) of an annotation line in their original
     spelling.
     """
     if text is None:
         return ("none",)
-    return csv_facets(text) if not text or text.startswith("[") else (text,)
+    return parse_csv_facets(text) if not text or text.startswith("[") else (text,)
 
 
-def csv_facets(text: str) -> tuple[str, ...]:
+def parse_csv_facets(text: str) -> tuple[str, ...]:
     """Return the facets of a CSV cell in their original spelling. An empty cell has no
     facets. Several facets in a cell are separated by commas. Brackets around the facets
     are optional.
@@ -361,7 +386,7 @@ def csv_facets(text: str) -> tuple[str, ...]:
     return tuple(text.removeprefix("[").removesuffix("]").split(",")) if text else ()
 
 
-def compared_facet(text: str) -> str:
+def normalise_facet_as_official_program(text: str) -> str:
     """Return the spelling of a facet that the official programs use when they compare
     facets.
     """
@@ -375,7 +400,7 @@ def _strip_quotation_marks(text: str) -> str:
     return text[:-1] if text[-1:] in ("'", '"') else text
 
 
-def csv_elements(text: str) -> Iterator[tuple[str | None, str]]:
+def iterate_csv_elements(text: str) -> Iterator[tuple[str | None, str]]:
     """Yield the id and the text of each element in a CSV field. Elements within an
     unclosed element are skipped, as an XML parser does.
     """
@@ -412,11 +437,11 @@ def _read_sid_attribute(attributes: str) -> str | None:
     return sid[1] if sid else None
 
 
-def without_tags(text: str) -> str:
-    return " ".join(tags_removed(_SENTENCE_TAG_PATTERN, text).split())
+def remove_sentence_tags(text: str) -> str:
+    return " ".join(replace_tags_by_spaces(_SENTENCE_TAG_PATTERN, text).split())
 
 
-def tags_removed(tag: re.Pattern[str], text: str) -> str:
+def replace_tags_by_spaces(tag: re.Pattern[str], text: str) -> str:
     """Replace each match of ``tag`` in a text by a space. An incomplete tag at the end
     of the text is not searched.
     """
@@ -424,7 +449,7 @@ def tags_removed(tag: re.Pattern[str], text: str) -> str:
     return tag.sub(" ", text[:end]) + text[end:]
 
 
-def texts_by_id(
+def map_ids_to_quoted_sentences(
     elements: Sequence[tuple[str | None, str]], sentences: Sequence[str]
 ) -> Mapping[str, str]:
     """Return the quoted sentences of an annotation by id. If an id occurs twice, the

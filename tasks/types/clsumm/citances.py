@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from tasks.types.probabilities import Probabilities
+from tasks.types.probabilities import ProbabilityByLabel
 
 FACETS = ("Aim", "Hypothesis", "Method", "Results", "Implication")
-#: The trivial baseline answers with `MAJORITY`, the majority class in every edition.
-MAJORITY = "Method"
-#: `NO_REFERENCE` is the placeholder for an answer without a reference sentence.
-#: `NO_FACET` lists the placeholders for an answer without a facet.
-NO_REFERENCE = "NA"
-NO_FACET = ("", "none", "na")
+#: The trivial baseline answers with `MAJORITY_FACET`, the majority class in every edition.
+MAJORITY_FACET = "Method"
+#: `NO_REFERENCE_VALUE` is the placeholder for an answer without a reference sentence.
+#: `NO_FACET_VALUES` lists the placeholders for an answer without a facet.
+NO_REFERENCE_VALUE = "NA"
+NO_FACET_VALUES = ("", "none", "na")
 _MERGED_FACET_NAMES = {
     "result": "Results",
     **{facet.lower(): facet for facet in FACETS},
@@ -34,7 +34,7 @@ class CitanceName(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Annotation:
+class CitanceAnnotation:
     """One annotated citance (citing sentence) of the gold or of a run. Ids and facets
     have the spelling of the official programs.
 
@@ -60,32 +60,34 @@ class Annotation:
     facets_as_written: tuple[str, ...] = ()
     #: `probabilities` contains the run's probability of each facet.
     #: `probabilities` is None in the gold, and in a run without probabilities.
-    probabilities: Probabilities | None = None
+    probabilities: ProbabilityByLabel | None = None
 
 
-Key = Callable[[Annotation], tuple[str, ...]]
+CitanceKeyFunction = Callable[[CitanceAnnotation], tuple[str, ...]]
 
 
-def key_2017(annotation: Annotation) -> tuple[str, ...]:
+def get_citance_key_2017(annotation: CitanceAnnotation) -> tuple[str, ...]:
     """Return the key that identifies a citance in the official program for annotation
     lines.
     """
     return annotation.name.reference, annotation.name.citing, annotation.name.marker
 
 
-def key_2016(annotation: Annotation) -> tuple[str, ...]:
+def get_citance_key_2016(annotation: CitanceAnnotation) -> tuple[str, ...]:
     """Return the key that identifies a citance in the program of 2016. The program of
     2016 takes the reference paper from the file name.
     """
     return annotation.name.citing, annotation.name.marker
 
 
-def key_2018(annotation: Annotation) -> tuple[str, ...]:
+def get_citance_key_2018(annotation: CitanceAnnotation) -> tuple[str, ...]:
     """Return the key that identifies a citance in the official program for CSV files."""
     return annotation.name.reference, annotation.name.citing
 
 
-def marked_last(lines: Sequence[Annotation], key: Key) -> tuple[Annotation, ...]:
+def mark_last_line_of_each_key(
+    lines: Sequence[CitanceAnnotation], key: CitanceKeyFunction
+) -> tuple[CitanceAnnotation, ...]:
     """Set ``is_last`` for each line of one gold file, so that only the last line with a
     key has the value True.
     """
@@ -96,14 +98,14 @@ def marked_last(lines: Sequence[Annotation], key: Key) -> tuple[Annotation, ...]
     )
 
 
-def numbered(name: CitanceName) -> tuple[int, CitanceName]:
+def sort_key_by_citance_number(name: CitanceName) -> tuple[int, CitanceName]:
     """Return a sort key of a citance's name, by which citances are sorted by number.
     Citances without a number come before all others.
     """
     return (int(name.number) if name.number.isdecimal() else 0), name
 
 
-def facts(annotation: Annotation) -> list[Any]:
+def make_digest_values(annotation: CitanceAnnotation) -> list[Any]:
     quotes = (
         "sentences"
         if annotation.is_quoted
@@ -122,14 +124,16 @@ def facts(annotation: Annotation) -> list[Any]:
     return [*annotation.name, *found]
 
 
-def named_sentences(annotation: Annotation) -> tuple[str, ...]:
+def list_real_sentence_ids(annotation: CitanceAnnotation) -> tuple[str, ...]:
     """Return the sentence ids of an annotation without the placeholders for no
     sentence, which are `NA` and the empty text.
     """
-    return tuple(sid for sid in annotation.sentences if sid not in ("", NO_REFERENCE))
+    return tuple(
+        sid for sid in annotation.sentences if sid not in ("", NO_REFERENCE_VALUE)
+    )
 
 
-def as_sets(annotation: Annotation) -> Annotation:
+def remove_duplicate_ids_and_facets(annotation: CitanceAnnotation) -> CitanceAnnotation:
     """Return the annotation with distinct ids and facets, as the program of 2016
     compares annotations. The program treats a missing facet as an empty facet.
     """
@@ -141,11 +145,11 @@ def as_sets(annotation: Annotation) -> Annotation:
     )
 
 
-def has_reference(annotation: Annotation) -> bool:
-    return bool(named_sentences(annotation))
+def has_reference_sentence(annotation: CitanceAnnotation) -> bool:
+    return bool(list_real_sentence_ids(annotation))
 
 
-def canonical_facet(spelling: str) -> str | None:
+def normalise_facet(spelling: str) -> str | None:
     """Return the standard facet for a spelling such as `Result_Citation`, `method
     citation` or `Aim_Facet`. Return None for an unknown facet.
     """
@@ -155,25 +159,27 @@ def canonical_facet(spelling: str) -> str | None:
     return _MERGED_FACET_NAMES.get(word)
 
 
-def merged_facets(spellings: Iterable[str]) -> tuple[str, ...]:
+def normalise_distinct_facets(spellings: Iterable[str]) -> tuple[str, ...]:
     """Return the distinct facets (kinds of content) in a uniform spelling. Spellings of
     unknown facets do not change.
     """
-    merged = (canonical_facet(spelling) or spelling for spelling in spellings)
-    return tuple(dict.fromkeys(facet for facet in merged if facet not in NO_FACET))
+    merged = (normalise_facet(spelling) or spelling for spelling in spellings)
+    return tuple(
+        dict.fromkeys(facet for facet in merged if facet not in NO_FACET_VALUES)
+    )
 
 
-def spans(sentences: Sequence[str], order: Mapping[str, int]) -> int:
+def count_contiguous_spans(sentences: Sequence[str], order: Mapping[str, int]) -> int:
     """Count the contiguous spans that the sentences form in the document."""
     places = {order[sid] for sid in sentences if sid in order}
     return sum(place - 1 not in places for place in places)
 
 
-#: Many citances in CSV files share the values `NO_MARKERS` of the marker offset.
-NO_MARKERS = ("", "0")
+#: Many citances in CSV files share the values `NO_MARKER_VALUES` of the marker offset.
+NO_MARKER_VALUES = ("", "0")
 
 
-class Matcher:
+class CitanceMatcher:
     """Matches answers to the citances of one topic.
 
     The key of a citance consists of reference paper, citing paper and marker offset. If
@@ -189,14 +195,15 @@ class Matcher:
         self.in_order = 0
         self._by_citing: dict[str, list[int]] = defaultdict(list)
         self._everywhere = sorted(
-            range(len(names)), key=lambda place: numbered(names[place])
+            range(len(names)),
+            key=lambda place: sort_key_by_citance_number(names[place]),
         )
         for place in self._everywhere:
             self._by_citing[names[place].citing].append(place)
-        self._markers_tell = any(name.marker not in NO_MARKERS for name in names)
+        self._markers_tell = any(name.marker not in NO_MARKER_VALUES for name in names)
 
     @classmethod
-    def of_index(cls, entry: dict[str, Any]) -> "Matcher":
+    def from_index_entry(cls, entry: dict[str, Any]) -> "CitanceMatcher":
         return cls([CitanceName(*parts) for parts in entry["citances"]])
 
     def places(self, answers: Sequence[CitanceName]) -> list[int | None]:

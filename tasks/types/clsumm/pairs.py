@@ -16,20 +16,20 @@ from tasks.types.clsumm.options import (
     OFFICIAL_2017,
     OFFICIAL_2018,
 )
-from tasks.types.clsumm.runs import Run
+from tasks.types.clsumm.runs import CitanceRun
 from tasks.types.clsumm.topics import (
     TITLE,
-    GoldFile,
+    AnnotatorGoldFile,
+    ClsummTopic,
     InputTopic,
-    Topic,
     read_input_topics,
 )
 from tasks.types.files import Files
-from tasks.types.text import unescaped
+from tasks.types.text import decode_html_entities
 
 
 @dataclass(frozen=True)
-class CitancePair:
+class CitanceAndAnswer:
     """A citance (citing sentence) and the answer to the citance. Either the citance or
     the answer may be None.
 
@@ -38,10 +38,10 @@ class CitancePair:
     gold row without a quoted sentence.
     """
 
-    topic: Topic
+    topic: ClsummTopic
     file: int
-    gold: citances.Annotation | None
-    answer: citances.Annotation | None
+    gold: citances.CitanceAnnotation | None
+    answer: citances.CitanceAnnotation | None
     is_known: bool = False
 
     @property
@@ -49,14 +49,14 @@ class CitancePair:
         return self.topic.files[self.file].annotator
 
     @property
-    def citance(self) -> str:
+    def citance_label(self) -> str:
         """Return the public name of the citance, which all annotators share."""
         annotation = self.gold or self.answer
         assert annotation is not None
-        return citance_label(self.topic.name, annotation.name)
+        return format_citance_label(self.topic.name, annotation.name)
 
 
-def citance_label(topic: str, name: citances.CitanceName) -> str:
+def format_citance_label(topic: str, name: citances.CitanceName) -> str:
     which = (
         f"citance {name.number} ({name.citing})"
         if name.number
@@ -66,15 +66,15 @@ def citance_label(topic: str, name: citances.CitanceName) -> str:
 
 
 _CITANCE_KEY_OF_RULES = {
-    OFFICIAL_2016: citances.key_2016,
-    OFFICIAL_2017: citances.key_2017,
-    OFFICIAL_2018: citances.key_2018,
+    OFFICIAL_2016: citances.get_citance_key_2016,
+    OFFICIAL_2017: citances.get_citance_key_2017,
+    OFFICIAL_2018: citances.get_citance_key_2018,
 }
 
 
 def pair_citances(
-    split: base.Split, run: Run, rules: str
-) -> tuple[list[CitancePair], Counter[str]]:
+    split: base.Split, run: CitanceRun, rules: str
+) -> tuple[list[CitanceAndAnswer], Counter[str]]:
     """Return every citance with its answer, then the answers without a citance, and a
     counter of irregularities.
 
@@ -85,13 +85,13 @@ def pair_citances(
     function treats a missing topic as a topic without answers, and the rules of other
     programs include all topics and citances.
     """
-    topics: Sequence[Topic] = split.content
+    topics: Sequence[ClsummTopic] = split.content
     notes: Counter[str] = Counter(
         missing_topics=sum(topic.name not in run.topics for topic in topics)
     )
-    pairs: list[CitancePair] = []
+    pairs: list[CitanceAndAnswer] = []
     for topic in topics:
-        answers = run.by_topic.get(topic.name, ())
+        answers = run.answers_by_topic.get(topic.name, ())
         for number, file in enumerate(topic.files):
             if rules in (base.CORRECTED, OFFICIAL_2014):
                 pairs += _pair_under_corrected_rules(
@@ -99,7 +99,7 @@ def pair_citances(
                 )
             elif rules == OFFICIAL_2016:
                 gold, own = (
-                    tuple(map(citances.as_sets, side))
+                    tuple(map(citances.remove_duplicate_ids_and_facets, side))
                     for side in (file.citances, answers)
                 )
                 pairs += _pair_under_official_rules(
@@ -123,12 +123,12 @@ def pair_citances(
 
 
 def _pair_under_official_rules(
-    topic: Topic,
+    topic: ClsummTopic,
     number: int,
-    file: GoldFile,
-    answers: Iterable[citances.Annotation],
-    key: citances.Key,
-) -> Iterator[CitancePair]:
+    file: AnnotatorGoldFile,
+    answers: Iterable[citances.CitanceAnnotation],
+    key: citances.CitanceKeyFunction,
+) -> Iterator[CitanceAndAnswer]:
     """Yield the pairs of one gold file in the same way as the official programs.
 
     A later line replaces an earlier line with the same key. A line without a quoted
@@ -137,55 +137,63 @@ def _pair_under_official_rules(
     with the highest citance number if no line has ``is_last``.
     """
     keys = {key(citance) for citance in file.citances if citance.has_key}
-    gold: dict[tuple[str, ...], citances.Annotation] = {}
+    gold: dict[tuple[str, ...], citances.CitanceAnnotation] = {}
     for citance in file.citances:
         if citance.is_quoted:
             same = gold.get(key(citance), citance), citance
             gold[key(citance)] = max(
-                same, key=lambda one: (one.is_last, citances.numbered(one.name))
+                same,
+                key=lambda one: (
+                    one.is_last,
+                    citances.sort_key_by_citance_number(one.name),
+                ),
             )
     quoted = {key(answer): answer for answer in answers if answer.is_quoted}
     for name, citance in gold.items():
-        yield CitancePair(topic, number, citance, quoted.get(name))
+        yield CitanceAndAnswer(topic, number, citance, quoted.get(name))
     for name, answer in quoted.items():
         if name not in gold:
-            yield CitancePair(topic, number, None, answer, is_known=name in keys)
+            yield CitanceAndAnswer(topic, number, None, answer, is_known=name in keys)
 
 
 def _pair_under_corrected_rules(
-    topic: Topic,
+    topic: ClsummTopic,
     number: int,
-    file: GoldFile,
-    answers: Sequence[citances.Annotation],
+    file: AnnotatorGoldFile,
+    answers: Sequence[citances.CitanceAnnotation],
     notes: Counter[str],
-) -> Iterator[CitancePair]:
+) -> Iterator[CitanceAndAnswer]:
     """Yield the citances for which the annotator found a sentence, each with the
     answer. Answers to other citances are yielded with None in place of gold.
     """
     wanted = [
         _keep_named_sentences(citance)
         for citance in file.citances
-        if citances.has_reference(citance)
+        if citances.has_reference_sentence(citance)
     ]
-    matcher = citances.Matcher([citance.name for citance in wanted])
-    placed: dict[int, citances.Annotation] = {}
-    unknown: list[citances.Annotation] = []
+    matcher = citances.CitanceMatcher([citance.name for citance in wanted])
+    placed: dict[int, citances.CitanceAnnotation] = {}
+    unknown: list[citances.CitanceAnnotation] = []
     for answer, place in zip(
         answers, matcher.places([answer.name for answer in answers]), strict=True
     ):
         if place is not None:
             notes["repeated_citances"] += place in placed
             placed[place] = _keep_named_sentences(answer)
-        elif citances.has_reference(answer) or citances.merged_facets(answer.facets):
+        elif citances.has_reference_sentence(
+            answer
+        ) or citances.normalise_distinct_facets(answer.facets):
             unknown.append(_keep_named_sentences(answer))
     notes["matched_in_order"] += matcher.in_order
     for place, citance in enumerate(wanted):
-        yield CitancePair(topic, number, citance, placed.get(place))
-    yield from (CitancePair(topic, number, None, answer) for answer in unknown)
+        yield CitanceAndAnswer(topic, number, citance, placed.get(place))
+    yield from (CitanceAndAnswer(topic, number, None, answer) for answer in unknown)
 
 
-def _keep_named_sentences(annotation: citances.Annotation) -> citances.Annotation:
-    return replace(annotation, sentences=citances.named_sentences(annotation))
+def _keep_named_sentences(
+    annotation: citances.CitanceAnnotation,
+) -> citances.CitanceAnnotation:
+    return replace(annotation, sentences=citances.list_real_sentence_ids(annotation))
 
 
 DIMENSIONS = ("facet", "topic", "gold_sentences", "section", "year", "annotator")
@@ -207,13 +215,13 @@ _OLD_ANTHOLOGY_ID_PATTERN = re.compile(r"[A-Z](\d\d)-\d{4}")
 _NEW_ANTHOLOGY_ID_PATTERN = re.compile(r"(\d{4})\.")
 
 
-def classes_of(pairs: list[CitancePair]) -> dict[str, list[tuple[str, ...]]]:
+def classify_pairs(pairs: list[CitanceAndAnswer]) -> dict[str, list[tuple[str, ...]]]:
     """Return the classes of all pairs of citance and answer in each dimension."""
     classes = [_classify_pair(pair) for pair in pairs]
     return {name: [of_pair.get(name, ()) for of_pair in classes] for name in DIMENSIONS}
 
 
-def _classify_pair(pair: CitancePair) -> dict[str, tuple[str, ...]]:
+def _classify_pair(pair: CitanceAndAnswer) -> dict[str, tuple[str, ...]]:
     # The classes of the gold's sections need the text of the reference paper.
     classes: dict[str, tuple[str, ...]] = {"topic": (pair.topic.name,)}
     if pair.annotator:
@@ -221,17 +229,17 @@ def _classify_pair(pair: CitancePair) -> dict[str, tuple[str, ...]]:
     if gold := pair.gold:
         count, sections = len(set(gold.sentences)), pair.topic.sections
         kinds = (
-            section_kind(sections[sid]) for sid in gold.sentences if sid in sections
+            classify_section(sections[sid]) for sid in gold.sentences if sid in sections
         )
-        classes["facet"] = citances.merged_facets(gold.facets)
+        classes["facet"] = citances.normalise_distinct_facets(gold.facets)
         classes["gold_sentences"] = (str(count) if count < 4 else "4 or more",)
         classes["section"] = tuple(dict.fromkeys(kinds))
-        if year := publication_year(gold.name.citing):
+        if year := parse_publication_year(gold.name.citing):
             classes["year"] = (str(year),)
     return classes
 
 
-def section_kind(name: str) -> str:
+def classify_section(name: str) -> str:
     return next(
         (
             kind
@@ -242,7 +250,7 @@ def section_kind(name: str) -> str:
     )
 
 
-def publication_year(article: str) -> int | None:
+def parse_publication_year(article: str) -> int | None:
     if match := _NEW_ANTHOLOGY_ID_PATTERN.match(article):
         return int(match[1])
     if match := _OLD_ANTHOLOGY_ID_PATTERN.match(article):
@@ -252,7 +260,7 @@ def publication_year(article: str) -> int | None:
     return None
 
 
-Order = Callable[[Iterable[str]], list[str]]
+KeyOrderingFunction = Callable[[Iterable[str]], list[str]]
 
 
 @dataclass(frozen=True)
@@ -266,16 +274,16 @@ class CitedSpan:
     lines: tuple[str, ...]
     file: int
 
-    def of_kind(self, kind: str | None) -> list[tuple[str, ...]]:
+    def list_reference_texts_of_kind(self, kind: str | None) -> list[tuple[str, ...]]:
         """Return the texts of the cited sentences, which ROUGE uses as the reference
         text.
         """
         return [self.lines]
 
 
-def python2_order(keys: Iterable[str]) -> list[str]:
+def order_as_python2_dict(keys: Iterable[str]) -> list[str]:
     """Return the distinct keys in the iteration order of a Python 2 dict."""
-    table: Table = [None] * _MIN_HASH_TABLE_SIZE
+    table: Python2HashTable = [None] * _MIN_HASH_TABLE_SIZE
     used = 0
     for key in keys:
         place = _find_hash_slot(table, key)
@@ -284,7 +292,7 @@ def python2_order(keys: Iterable[str]) -> list[str]:
         table[place] = key
         used += 1
         if used * 3 >= len(table) * 2:
-            grown: Table = [None] * (4 * len(table))
+            grown: Python2HashTable = [None] * (4 * len(table))
             for member in table:
                 if member is not None:
                     grown[_find_hash_slot(grown, member)] = member
@@ -292,8 +300,11 @@ def python2_order(keys: Iterable[str]) -> list[str]:
     return [key for key in table if key is not None]
 
 
-def cited_spans(
-    pair: CitancePair, rules: str, *, order: Order = python2_order
+def get_cited_spans_of_pair(
+    pair: CitanceAndAnswer,
+    rules: str,
+    *,
+    order: KeyOrderingFunction = order_as_python2_dict,
 ) -> tuple[CitedSpan | None, CitedSpan | None]:
     """Return the cited spans of gold and answer of a pair.
 
@@ -303,11 +314,17 @@ def cited_spans(
     """
     if rules in (base.CORRECTED, OFFICIAL_2014):
         in_order = rules == base.CORRECTED
-        gold = pair.gold and annotated_lines(pair.gold, pair.topic, in_order=in_order)
-        answer = pair.answer and paper_lines(pair.answer, pair.topic, in_order=in_order)
+        gold = pair.gold and list_quoted_or_cited_sentences(
+            pair.gold, pair.topic, in_order=in_order
+        )
+        answer = pair.answer and list_cited_sentences(
+            pair.answer, pair.topic, in_order=in_order
+        )
     else:
-        gold = pair.gold and quoted_lines(pair.gold, pair.topic, rules, order)
-        answer = pair.answer and quoted_lines(pair.answer, pair.topic, rules, order)
+        gold = pair.gold and list_quoted_sentences(pair.gold, pair.topic, rules, order)
+        answer = pair.answer and list_quoted_sentences(
+            pair.answer, pair.topic, rules, order
+        )
     return (
         None
         if pair.gold is None
@@ -318,33 +335,36 @@ def cited_spans(
     )
 
 
-def annotated_lines(
-    annotation: citances.Annotation, topic: Topic, *, in_order: bool
+def list_quoted_or_cited_sentences(
+    annotation: citances.CitanceAnnotation, topic: ClsummTopic, *, in_order: bool
 ) -> list[str]:
     """Return the sentences that the annotation quotes, with entities decoded. If the
     annotation quotes no sentence, return the cited sentences of the paper.
     """
     if not annotation.texts:
-        return paper_lines(annotation, topic, in_order=in_order)
+        return list_cited_sentences(annotation, topic, in_order=in_order)
     ids = _sort_ids(annotation.texts, topic) if in_order else list(annotation.texts)
-    return [unescaped(annotation.texts[sid]) for sid in ids]
+    return [decode_html_entities(annotation.texts[sid]) for sid in ids]
 
 
-def paper_lines(
-    annotation: citances.Annotation, topic: Topic, *, in_order: bool
+def list_cited_sentences(
+    annotation: citances.CitanceAnnotation, topic: ClsummTopic, *, in_order: bool
 ) -> list[str]:
     """Return the sentences of the paper that the annotation cites. If the reference
     paper is missing, return the quoted sentences.
     """
     if not topic.sentences:
-        return [unescaped(text) for text in annotation.texts.values()]
+        return [decode_html_entities(text) for text in annotation.texts.values()]
     ids = list(dict.fromkeys(annotation.sentences))
     ids = _sort_ids(ids, topic) if in_order else ids
     return [topic.sentences[topic.order[sid]].text for sid in ids if sid in topic.order]
 
 
-def quoted_lines(
-    annotation: citances.Annotation, topic: Topic, rules: str, order: Order
+def list_quoted_sentences(
+    annotation: citances.CitanceAnnotation,
+    topic: ClsummTopic,
+    rules: str,
+    order: KeyOrderingFunction,
 ) -> list[str]:
     """Return the quoted sentences with undecoded entities, in the order in which the
     official program joins the sentences.
@@ -362,17 +382,17 @@ def quoted_lines(
     return [texts[sid] for sid in order(texts)]
 
 
-def _sort_ids(ids: Iterable[str], topic: Topic) -> list[str]:
+def _sort_ids(ids: Iterable[str], topic: ClsummTopic) -> list[str]:
     return sorted(ids, key=lambda sid: topic.order.get(sid, len(topic.order)))
 
 
 _UINT64_MASK = (1 << 64) - 1
 _MIN_HASH_TABLE_SIZE = 8
 _HASH_PERTURB_SHIFT = 5
-Table = list[str | None]
+Python2HashTable = list[str | None]
 
 
-def python2_hash(text: str) -> int:
+def hash_as_python2_string(text: str) -> int:
     """Return the hash of a byte string in Python 2, as an unsigned 64-bit number."""
     data = text.encode()
     if not data:
@@ -385,9 +405,9 @@ def python2_hash(text: str) -> int:
     return _UINT64_MASK - 1 if value == _UINT64_MASK else value
 
 
-def _find_hash_slot(table: Table, key: str) -> int:
+def _find_hash_slot(table: Python2HashTable, key: str) -> int:
     mask = len(table) - 1
-    perturb = python2_hash(key)
+    perturb = hash_as_python2_string(key)
     slot = perturb & mask
     while table[slot & mask] not in (None, key):
         slot = (slot * 5 + perturb + 1) & _UINT64_MASK
@@ -395,14 +415,14 @@ def _find_hash_slot(table: Table, key: str) -> int:
     return slot & mask
 
 
-Text = Callable[[Any], str]
+TextOfRowFunction = Callable[[Any], str]
 #: A wrong sentence is `alike` if it shares at least three words with the citance.
 #: A missed sentence is `implied` if it shares at most one word with the citance.
-ALIKE_FROM, IMPLIED_UP_TO = 3, 1
+MIN_SHARED_WORDS_IF_ALIKE, MAX_SHARED_WORDS_IF_IMPLIED = 3, 1
 _LONG_WORD_PATTERN = re.compile(r"[a-z]{4,}")
 
 
-def show_spans(
+def show_spans_of_citances(
     files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
     """Yield for each citance the sentences of all annotators, one annotator per line,
@@ -425,7 +445,7 @@ def show_spans(
             if topic
             else {}
         )
-        judged = judged_sentences(shown.given, sides, paper)
+        judged = iterate_sentence_outcomes(shown.given, sides, paper)
         yield replace(
             shown,
             judged=tuple(
@@ -451,13 +471,13 @@ def _iterate_sentences_in_context(
     }
     for place, line in enumerate(lines):
         if place in near:
-            yield outcomes.get(line, base.CONTEXT), line
+            yield outcomes.get(line, base.CONTEXT_OUTCOME), line
     yield from (
         (outcome, line) for line, outcome in outcomes.items() if line not in lines
     )
 
 
-def judged_sentences(
+def iterate_sentence_outcomes(
     citance: str, sides: Sequence[tuple[Any, Any]], sentences: Mapping[str, str]
 ) -> Iterator[tuple[str, str]]:
     """Yield the sentences of the answer and then the missed sentences, with their
@@ -475,18 +495,22 @@ def judged_sentences(
         shared = len(words.intersection(_LONG_WORD_PATTERN.findall(text.lower())))
         if sid in answer:
             outcome = (
-                base.RIGHT
+                base.RIGHT_OUTCOME
                 if sid in gold
-                else base.ALIKE
-                if shared >= ALIKE_FROM
-                else base.WRONG
+                else base.ALIKE_OUTCOME
+                if shared >= MIN_SHARED_WORDS_IF_ALIKE
+                else base.WRONG_OUTCOME
             )
         else:
-            outcome = base.IMPLIED if shared <= IMPLIED_UP_TO else base.MISSED
+            outcome = (
+                base.IMPLIED_OUTCOME
+                if shared <= MAX_SHARED_WORDS_IF_IMPLIED
+                else base.MISSED_OUTCOME
+            )
         yield outcome, f"[{sid}] {text}".strip()
 
 
-def show_facets(
+def show_facets_of_citances(
     files: Files, split: base.Split, pairs: base.Pairs, options: base.Options
 ) -> Iterator[base.ShownInstance]:
     """Yield each citance with the facets of gold and answer, in the order in which the
@@ -494,10 +518,12 @@ def show_facets(
 
     The order of the rows would reveal which facets of an answer are right.
     """
-    for shown, _, rows in _iterate_shown_citances(files, pairs, options, text=facet_of):
+    for shown, _, rows in _iterate_shown_citances(
+        files, pairs, options, text=get_facet_or_empty
+    ):
         told = (getattr(pairs.answers[row], "probabilities", None) for row in rows)
         gold, answer = (
-            sorted(filter(None, side.split("\n")), key=_facet_sort_key)
+            sorted(filter(None, side.split("\n")), key=_make_facet_sort_key)
             for side in (shown.gold, shown.answer)
         )
         yield replace(
@@ -510,34 +536,34 @@ def show_facets(
         )
 
 
-def facet_of(side: Any) -> str:
+def get_facet_or_empty(side: Any) -> str:
     """Return the facet in the gold or in the answer of a row, or an empty text if the
     row has no facet.
     """
     return getattr(side, "facet", side) or ""
 
 
-def _facet_sort_key(name: str) -> tuple[int, str]:
+def _make_facet_sort_key(name: str) -> tuple[int, str]:
     is_known = name in citances.FACETS
     return citances.FACETS.index(name) if is_known else len(citances.FACETS), name
 
 
 def _iterate_shown_citances(
-    files: Files, pairs: base.Pairs, options: base.Options, *, text: Text
+    files: Files, pairs: base.Pairs, options: base.Options, *, text: TextOfRowFunction
 ) -> Iterator[tuple[base.ShownInstance, InputTopic | None, list[int]]]:
     """Yield each citance with gold and answer, the topic of the citance, and the
     numbers of the citance's rows.
     """
     topics = read_input_topics(files, options)
     known = {
-        citance_label(topic.name, citance.name): (citance.text, topic)
+        format_citance_label(topic.name, citance.name): (citance.text, topic)
         for topic in topics
         for citance in topic.citances
     }
-    for name, rows in base.rows_by_name(pairs.names).items():
+    for name, rows in base.group_row_numbers_by_instance(pairs.names).items():
         given, topic = known.get(name, ("", None))
         gold, answer = (
-            base.joined([text(side[at]) for at in rows])
+            base.join_distinct_texts([text(side[at]) for at in rows])
             for side in (pairs.gold, pairs.answers)
         )
         yield (

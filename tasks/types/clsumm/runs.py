@@ -12,81 +12,90 @@ from typing import Any
 from tasks.types.base import Index, Options
 from tasks.types.clsumm import citances
 from tasks.types.clsumm.annotation import (
-    Source,
-    annotation,
-    marker_offset,
+    AnnotationSource,
+    parse_csv_row,
     read_annotations,
-    read_rows,
+    read_csv_rows,
+    strip_marker_offset,
 )
-from tasks.types.clsumm.options import CALIBRATION
+from tasks.types.clsumm.options import CALIBRATION_OPTION
 from tasks.types.files import Files, InputFile
 from tasks.types.guarded.json_reader import read_json
-from tasks.types.jsonlines import LINES, SUFFIXES
-from tasks.types.probabilities import ProbabilitiesRefused, read_probabilities
+from tasks.types.jsonlines import JSON_LINES_SUFFIXES, JSON_SUFFIXES
+from tasks.types.probabilities import InvalidProbabilities, parse_label_probabilities
 from tasks.types.problems import (
     InputRefused,
     Problem,
-    Problems,
+    ProblemList,
     TooManyProblems,
-    fatal,
-    quoted,
+    select_fatal_problems,
+    shorten_quoted_line,
 )
-from tasks.types.run_forms import RunForm, is_nameless_json
-from tasks.types.text import is_name, json_kind, json_lines
+from tasks.types.run_forms import RunFormatSignature, is_json_without_suffix
+from tasks.types.text import (
+    describe_json_type,
+    is_text_or_integer,
+    iterate_json_objects,
+)
 
-FORMS = "annotation lines (`Task1/<topic>.annv3.txt`), CSV (`Task1/<topic>.csv`) or JSON lines (`.jsonl`)"
+RUN_FORMS_DESCRIPTION = (
+    "annotation lines (`Task1/<topic>.annv3.txt`), CSV (`Task1/<topic>.csv`) "
+    "or JSON lines (`.jsonl`)"
+)
 _ANNOTATION_LINE_FIELDS = (
     b"Reference Article",
     b"Citing Article",
     b"Citation Marker Offset",
     b"Reference Offset",
 )
-RUN_FORM = RunForm(
-    described=FORMS,
+RUN_FORM = RunFormatSignature(
+    described=RUN_FORMS_DESCRIPTION,
     keys=(frozenset({"topic", "sentences"}), frozenset({"citing", "sentences"})),
     is_line=lambda line: any(field in line for field in _ANNOTATION_LINE_FIELDS),
 )
-MAX_SENTENCES = 5
-MAX_SPANS = 3
-#: A run may contain `MORE_ANSWERS` answers in addition to ten answers per citance.
-#: `MORE_ANSWERS` is limited because all answers are in memory.
-MORE_ANSWERS = 10_000
+MAX_SENTENCES_PER_ANSWER = 5
+MAX_SPANS_PER_ANSWER = 3
+#: A run may contain `MAX_ADDITIONAL_ANSWERS` answers in addition to ten answers per citance.
+#: `MAX_ADDITIONAL_ANSWERS` is limited because all answers are in memory.
+MAX_ADDITIONAL_ANSWERS = 10_000
 
 
 @dataclass(frozen=True)
-class Run:
+class CitanceRun:
     """The answers of a run to citances (citing sentences). ``topics`` are the topics
     for which the run has a file or a line, even if the file is empty.
     """
 
-    answers: tuple[citances.Annotation, ...]
+    answers: tuple[citances.CitanceAnnotation, ...]
     topics: frozenset[str]
 
     @cached_property
-    def by_topic(self) -> Mapping[str, Sequence[citances.Annotation]]:
-        return by_topic(self.answers)
+    def answers_by_topic(self) -> Mapping[str, Sequence[citances.CitanceAnnotation]]:
+        return group_answers_by_topic(self.answers)
 
 
-def by_topic(
-    answers: Iterable[citances.Annotation],
-) -> Mapping[str, Sequence[citances.Annotation]]:
+def group_answers_by_topic(
+    answers: Iterable[citances.CitanceAnnotation],
+) -> Mapping[str, Sequence[citances.CitanceAnnotation]]:
     """Group the answers of a run by topic. Topics have the order of their first
     answers.
     """
-    found: dict[str, list[citances.Annotation]] = defaultdict(list)
+    found: dict[str, list[citances.CitanceAnnotation]] = defaultdict(list)
     for answer in answers:
         found[answer.topic].append(answer)
     return found
 
 
-def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
+def read_run(
+    files: Files, index: Index, options: Options
+) -> tuple[CitanceRun, list[Problem]]:
     """Return the answers of a run, which are valid only if no problem is fatal, and all
     problems of the files.
     """
-    problems = Problems()
-    answers: list[citances.Annotation] = []
+    problems = ProblemList()
+    answers: list[citances.CitanceAnnotation] = []
     topics: set[str] = set()
-    most = MORE_ANSWERS + 10 * sum(
+    most = MAX_ADDITIONAL_ANSWERS + 10 * sum(
         len(topic["citances"]) for topic in index["topics"].values()
     )
     for file in _iterate_answer_files(files, problems):
@@ -102,38 +111,40 @@ def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Pr
             problems.extend(refused.problems)
             continue
         if not read and topic is None and problems.found == before:
-            problems.append(file.problem("no answers in this file", FORMS))
+            problems.append(
+                file.make_problem("no answers in this file", RUN_FORMS_DESCRIPTION)
+            )
         problems.extend(_iterate_answer_warnings(file, read, index, options))
         answers.extend(read)
         topics.update(filter(None, [topic, *(answer.topic for answer in read)]))
-    run = Run(tuple(answers), frozenset(topics))
-    if topics & set(index["topics"]) and not fatal(problems):
+    run = CitanceRun(tuple(answers), frozenset(topics))
+    if topics & set(index["topics"]) and not select_fatal_problems(problems):
         problems.extend(_iterate_missing_answer_warnings(run, index))
     return run, problems
 
 
-def filled(run: Run, index: Index) -> Iterator[bool]:
+def filled(run: CitanceRun, index: Index) -> Iterator[bool]:
     """For each answer to a citance of the split, yield True if the answer contains the
     id of a sentence of the paper.
     """
-    for answer, known in answers_to_citances(run, index):
-        named = citances.named_sentences(answer)
+    for answer, known in iterate_answers_to_citances(run, index):
+        named = citances.list_real_sentence_ids(answer)
         yield bool(known.intersection(named) if known else named)
 
 
-def answers_to_citances(
-    run: Run, index: Index
-) -> Iterator[tuple[citances.Annotation, set[str]]]:
+def iterate_answers_to_citances(
+    run: CitanceRun, index: Index
+) -> Iterator[tuple[citances.CitanceAnnotation, set[str]]]:
     """Yield each answer to a citance of the split, with the ids of all sentences in the
     reference paper.
     """
-    for topic, answers in run.by_topic.items():
+    for topic, answers in run.answers_by_topic.items():
         if topic not in index["topics"]:
             continue
         known = set(index["topics"][topic]["sentences"])
-        places = citances.Matcher.of_index(index["topics"][topic]).places(
-            [answer.name for answer in answers]
-        )
+        places = citances.CitanceMatcher.from_index_entry(
+            index["topics"][topic]
+        ).places([answer.name for answer in answers])
         for answer, place in zip(answers, places, strict=True):
             if place is not None:
                 yield answer, known
@@ -152,33 +163,42 @@ def _iterate_answer_files(files: Files, problems: list[Problem]) -> Iterator[Inp
             yield file
         elif len(files) == 1:
             problems.append(
-                file.problem(
-                    file.kind_by_name,
-                    FORMS,
+                file.make_problem(
+                    file.kind_by_suffix,
+                    RUN_FORMS_DESCRIPTION,
                 )
             )
             return
         else:
-            problems.append(file.problem("ignored: not a run file", FORMS, fatal=False))
+            problems.append(
+                file.make_problem(
+                    "ignored: not a run file", RUN_FORMS_DESCRIPTION, fatal=False
+                )
+            )
     if not has_answers:
         problems.append(
-            Problem(message="the input holds no file that can be a run", expected=FORMS)
+            Problem(
+                message="the input holds no file that can be a run",
+                expected=RUN_FORMS_DESCRIPTION,
+            )
         )
 
 
 def _is_summary_file(file: InputFile) -> bool:
-    return "Task2" in file.folders or ".system." in file.base
+    return "Task2" in file.parent_folder_names or ".system." in file.base
 
 
 def is_json_run(file: InputFile, files: Files) -> bool:
     """Return True for JSON lines, or for a single JSON file. A `.json` file next to
     other files is a by-product of another program.
     """
-    return file.suffix in LINES or (len(files) == 1 and is_json(file))
+    return file.suffix in JSON_LINES_SUFFIXES or (
+        len(files) == 1 and is_json_file(file)
+    )
 
 
-def is_json(file: InputFile) -> bool:
-    return file.suffix in SUFFIXES or is_nameless_json(file)
+def is_json_file(file: InputFile) -> bool:
+    return file.suffix in JSON_SUFFIXES or is_json_without_suffix(file)
 
 
 def _iterate_answers(
@@ -188,49 +208,57 @@ def _iterate_answers(
     problems: list[Problem],
     options: Options,
     most: int,
-) -> Iterator[citances.Annotation]:
+) -> Iterator[citances.CitanceAnnotation]:
     """Yield at most ``most`` answers of a file, since a run's answers all stay in
     memory. Raises TooManyProblems.
     """
-    if is_json(file):
-        with_probabilities = options.get(CALIBRATION.name) == "yes"
+    if is_json_file(file):
+        with_probabilities = options.get(CALIBRATION_OPTION.name) == "yes"
         answers = read_json_answers(
             file, index, problems, with_probabilities=with_probabilities
         )
     elif file.suffix == ".csv":
         answers = (
-            annotation(row, topic) for row in read_rows(file, problems, Source.RUN)
+            parse_csv_row(row, topic)
+            for row in read_csv_rows(file, problems, AnnotationSource.RUN)
         )
     else:
-        answers = read_annotations(file, topic, problems, Source.RUN)
+        answers = read_annotations(file, topic, problems, AnnotationSource.RUN)
     for number, answer in enumerate(answers, start=1):
         if number > most:
             message = (
                 "the run has more answers than the split has citances, many times over"
             )
             raise TooManyProblems(
-                [file.problem(message, "one answer for each citance", line=answer.line)]
+                [
+                    file.make_problem(
+                        message, "one answer for each citance", line=answer.line
+                    )
+                ]
             )
         yield answer
 
 
 def _iterate_answer_warnings(
     file: InputFile,
-    answers: Sequence[citances.Annotation],
+    answers: Sequence[citances.CitanceAnnotation],
     index: Index,
     options: Options,
 ) -> Iterator[Problem]:
     topics = index["topics"]
-    for topic, of_topic in by_topic(answers).items():
+    for topic, of_topic in group_answers_by_topic(answers).items():
         if topic not in topics:
             message = f"topic {topic} is not in this split"
             for answer in of_topic:
-                yield file.problem(
-                    message, f"one of {some(topics)}", line=answer.line, fatal=False
+                yield file.make_problem(
+                    message,
+                    f"one of {join_first_names(topics)}",
+                    line=answer.line,
+                    fatal=False,
                 )
             continue
         lines: dict[int, int] = {}
-        places = citances.Matcher.of_index(topics[topic]).places(
+        places = citances.CitanceMatcher.from_index_entry(topics[topic]).places(
             [answer.name for answer in of_topic]
         )
         for answer, place in zip(of_topic, places, strict=True):
@@ -238,7 +266,7 @@ def _iterate_answer_warnings(
                 message = (
                     f"topic {topic} has no citance {_format_citance_label(answer.name)}"
                 )
-                yield file.problem(
+                yield file.make_problem(
                     message, "a citance of the inputs", line=answer.line, fatal=False
                 )
                 continue
@@ -246,7 +274,7 @@ def _iterate_answer_warnings(
                 message = (
                     f"the citance of line {lines[place]} again: the later line counts"
                 )
-                yield file.problem(
+                yield file.make_problem(
                     message, "one line each", line=answer.line, fatal=False
                 )
             lines[place] = answer.line
@@ -255,51 +283,64 @@ def _iterate_answer_warnings(
             for message, expected, is_fatal in _iterate_answer_doubts(
                 answer, order, options
             ):
-                yield file.problem(message, expected, line=answer.line, fatal=is_fatal)
+                yield file.make_problem(
+                    message, expected, line=answer.line, fatal=is_fatal
+                )
 
 
 def _iterate_answer_doubts(
-    answer: citances.Annotation, order: dict[str, int], options: Options
+    answer: citances.CitanceAnnotation, order: dict[str, int], options: Options
 ) -> Iterator[tuple[str, str, bool]]:
     """For each doubtful value in an answer, yield a message, the expected value, and
     True if the site must refuse the run.
     """
-    named = dict.fromkeys(citances.named_sentences(answer))
+    named = dict.fromkeys(citances.list_real_sentence_ids(answer))
     unknown = [
-        sid for sid in citances.named_sentences(answer) if order and sid not in order
+        sid
+        for sid in citances.list_real_sentence_ids(answer)
+        if order and sid not in order
     ]
     if unknown:
         ids = f"ids from {next(iter(order))} to {next(reversed(order))}"
-        yield f"{answer.topic} has no sentence {some(unknown)}", ids, False
+        yield f"{answer.topic} has no sentence {join_first_names(unknown)}", ids, False
     is_fatal = options["over_limit"] == "refuse"
-    if len(named) > MAX_SENTENCES:
-        yield f"{len(named)} sentences", f"at most {MAX_SENTENCES}", is_fatal
-    if order and (count := citances.spans(answer.sentences, order)) > MAX_SPANS:
-        yield f"{count} separate spans", f"at most {MAX_SPANS}", is_fatal
+    if len(named) > MAX_SENTENCES_PER_ANSWER:
+        yield f"{len(named)} sentences", f"at most {MAX_SENTENCES_PER_ANSWER}", is_fatal
+    if (
+        order
+        and (count := citances.count_contiguous_spans(answer.sentences, order))
+        > MAX_SPANS_PER_ANSWER
+    ):
+        yield f"{count} separate spans", f"at most {MAX_SPANS_PER_ANSWER}", is_fatal
     if named and not answer.is_quoted:
         message = "quotes no sentence or an empty one: the program of 2018 passes the row over"
         yield f"the Reference Text {message}", '`<S sid="…">sentence</S>`', False
     for facet, written in zip(answer.facets, answer.facets_as_written, strict=False):
-        if citances.canonical_facet(facet) is None and facet not in citances.NO_FACET:
+        if (
+            citances.normalise_facet(facet) is None
+            and facet not in citances.NO_FACET_VALUES
+        ):
             yield (
-                f"“{quoted(written)}” is not a facet",
+                f"“{shorten_quoted_line(written)}” is not a facet",
                 f"one of {', '.join(citances.FACETS)}",
                 False,
             )
 
 
-def _iterate_missing_answer_warnings(run: Run, index: Index) -> Iterator[Problem]:
+def _iterate_missing_answer_warnings(
+    run: CitanceRun, index: Index
+) -> Iterator[Problem]:
     topics_here = index["topics"]
     if topics := [topic for topic in topics_here if topic not in run.topics]:
-        message = (
-            f"no answers for {len(topics)} of {len(topics_here)} topics: {some(topics)}"
-        )
+        message = f"no answers for {len(topics)} of {len(topics_here)} topics: {join_first_names(topics)}"
         yield Problem(message=message, fatal=False)
     missing = []
     for topic in sorted(run.topics & topics_here.keys()):
-        matcher = citances.Matcher.of_index(topics_here[topic])
+        matcher = citances.CitanceMatcher.from_index_entry(topics_here[topic])
         places = set(
-            matcher.places([answer.name for answer in run.by_topic.get(topic, ())])
+            matcher.places(
+                [answer.name for answer in run.answers_by_topic.get(topic, ())]
+            )
         )
         names = (
             name for index, name in enumerate(matcher.names) if index not in places
@@ -318,14 +359,14 @@ def _format_citance_label(name: citances.CitanceName) -> str:
     return ", ".join(filter(None, (number, name.citing, marker)))
 
 
-def some(names: Sequence[str] | Mapping[str, object], most: int = 5) -> str:
+def join_first_names(names: Sequence[str] | Mapping[str, object], most: int = 5) -> str:
     listed = list(names)
     return ", ".join(listed[:most]) + (
         f" and {len(listed) - most} more" if len(listed) > most else ""
     )
 
 
-EXAMPLE = '{"topic": "C90-2039", "citing": "C92-1059", "marker": "44", "sentences": ["0"], "facets": ["Method"]}'  # noqa: E501
+JSON_ANSWER_EXAMPLE = '{"topic": "C90-2039", "citing": "C92-1059", "marker": "44", "sentences": ["0"], "facets": ["Method"]}'  # noqa: E501
 
 
 def read_json_answers(
@@ -334,21 +375,23 @@ def read_json_answers(
     problems: list[Problem],
     *,
     with_probabilities: bool = False,
-) -> Iterator[citances.Annotation]:
+) -> Iterator[citances.CitanceAnnotation]:
     """Yield the answers of one file of JSON lines. Each answer has the name of the
     citance in the gold. Faults of the file become problems.
     """
-    answers: list[citances.Annotation] = []
-    for number, record, raw in json_lines(file, problems):
+    answers: list[citances.CitanceAnnotation] = []
+    for number, record, raw in iterate_json_objects(file, problems):
         faults, probabilities = list(_find_answer_faults(record)), None
         if with_probabilities:
             try:
-                probabilities = read_probabilities(
-                    record, citances.FACETS, citances.canonical_facet
+                probabilities = parse_label_probabilities(
+                    record, citances.FACETS, citances.normalise_facet
                 )
-            except ProbabilitiesRefused as refused:
+            except InvalidProbabilities as refused:
                 faults.append((refused.message, refused.expected))
-        problems.extend(file.problem(*fault, line=number, raw=raw) for fault in faults)
+        problems.extend(
+            file.make_problem(*fault, line=number, raw=raw) for fault in faults
+        )
         if faults:
             continue
         said = [record.get(key) for key in ("topic", "citing", "marker", "citance")]
@@ -357,9 +400,11 @@ def read_json_answers(
         )
         facets = record.get("facets")
         answers.append(
-            citances.Annotation(
+            citances.CitanceAnnotation(
                 topic=topic,
-                name=citances.CitanceName("", citing, marker_offset(marker), citance),
+                name=citances.CitanceName(
+                    "", citing, strip_marker_offset(marker), citance
+                ),
                 sentences=tuple(str(sid) for sid in record["sentences"]),
                 facets=("none",)
                 if facets is None
@@ -376,7 +421,7 @@ def read_json_answers(
             f"{in_order} lines fit several citances and were matched with them in order"
         )
         problems.append(
-            file.problem(
+            file.make_problem(
                 message, "“citing”, “marker” and “citance” on each line", fatal=False
             )
         )
@@ -389,12 +434,12 @@ def _normalise_facet_name(spelling: object) -> str:
     are returned unchanged.
     """
     word = str(spelling).strip().lower().replace(" ", "_")
-    bare = citances.canonical_facet(word)
+    bare = citances.normalise_facet(word)
     return f"{bare.lower()}_citation" if bare and "_" not in word else word
 
 
 def _resolve_citance_names(
-    answers: Sequence[citances.Annotation], index: Index
+    answers: Sequence[citances.CitanceAnnotation], index: Index
 ) -> tuple[list[citances.CitanceName], int]:
     found, in_order = [answer.name for answer in answers], 0
     of_topic: dict[str, list[int]] = {}
@@ -404,10 +449,15 @@ def _resolve_citance_names(
         if topic not in index["topics"]:
             continue
         own = [answers[number] for number in numbers]
-        matcher = citances.Matcher.of_index(index["topics"][topic])
-        spelled = {bare_article(name.citing): name.citing for name in matcher.names}
+        matcher = citances.CitanceMatcher.from_index_entry(index["topics"][topic])
+        spelled = {
+            remove_file_extensions(name.citing): name.citing for name in matcher.names
+        }
         given = [
-            (one.name, spelled.get(bare_article(one.name.citing), one.name.citing))
+            (
+                one.name,
+                spelled.get(remove_file_extensions(one.name.citing), one.name.citing),
+            )
             for one in own
         ]
         names = [name._replace(citing=citing) for name, citing in given]
@@ -418,7 +468,7 @@ def _resolve_citance_names(
     return found, in_order
 
 
-def bare_article(name: str) -> str:
+def remove_file_extensions(name: str) -> str:
     for ending in (".xml", ".txt", ".pdf"):
         name = name.removesuffix(ending)
     return name
@@ -428,12 +478,15 @@ def _find_answer_faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the faults in the fields of one JSON answer."""
     for key in ("topic", "citing", "marker", "citance"):
         value = record.get(key)
-        if value is not None and not is_name(value):
-            yield f"“{key}” is {json_kind(value)}", "a text"
+        if value is not None and not is_text_or_integer(value):
+            yield f"“{key}” is {describe_json_type(value)}", "a text"
     if record.get("topic") is None:
-        yield "“topic” is missing", EXAMPLE
+        yield "“topic” is missing", JSON_ANSWER_EXAMPLE
     if record.get("citance") is None and record.get("citing") is None:
-        yield "neither “citance” nor “citing” with “marker” names the citance", EXAMPLE
+        yield (
+            "neither “citance” nor “citing” with “marker” names the citance",
+            JSON_ANSWER_EXAMPLE,
+        )
     if not _is_list_of_names(record.get("sentences")):
         fault = "missing" if "sentences" not in record else "not a list of sentence ids"
         yield f"“sentences” is {fault}", 'a list such as ["12", "13"]'
@@ -442,37 +495,39 @@ def _find_answer_faults(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _is_list_of_names(value: object) -> bool:
-    return isinstance(value, list) and all(map(is_name, value))
+    return isinstance(value, list) and all(map(is_text_or_integer, value))
 
 
-#: `LOOKED_AT` is the maximum number of lines that are searched for a JSON record.
-LOOKED_AT = 100
-LONGEST = 1 << 20
-#: `MAX_BYTES` limits the search in all files, because the user waits for the result.
-MAX_BYTES = 64 << 20
+#: `MAX_LINES_SEARCHED` is the maximum number of lines that are searched for a JSON record.
+MAX_LINES_SEARCHED = 100
+MAX_LINE_BYTES = 1 << 20
+#: `MAX_BYTES_SEARCHED` limits the search in all files, because the user waits for the result.
+MAX_BYTES_SEARCHED = 64 << 20
 
 
-def accepts_citances(files: Files) -> bool:
+def contains_citance_answers(files: Files) -> bool:
     """Return True if a file contains annotation lines, CSV rows or JSON lines about
     citances (citing sentences).
     """
-    return any(map(_RunContentProbe(files).answers_citances, files))
+    return any(map(_RunContentProbe(files).is_citance_answers_file, files))
 
 
-def accepts_facets(files: Files) -> bool:
+def contains_facet_answers(files: Files) -> bool:
     """Return True if a file about citances mentions a facet within its first lines."""
     look = _RunContentProbe(files)
-    citing = filter(look.answers_citances, files)
+    citing = filter(look.is_citance_answers_file, files)
     return any(
-        look.finds(file, lambda line: b"facet" in line.lower()) for file in citing
+        look.has_line_matching(file, lambda line: b"facet" in line.lower())
+        for file in citing
     )
 
 
-def accepts_summaries(files: Files) -> bool:
+def contains_summaries(files: Files) -> bool:
     """Return True if a file is a summary, or contains JSON lines with summaries."""
     look = _RunContentProbe(files)
     return any(
-        "Task1" not in file.folders and look.has_key(file, "summary")
+        "Task1" not in file.parent_folder_names
+        and look.has_record_with_key(file, "summary")
         if is_json_run(file, files)
         else file.suffix == ".txt" and _is_summary_file(file)
         for file in files
@@ -482,29 +537,31 @@ def accepts_summaries(files: Files) -> bool:
 @dataclass
 class _RunContentProbe:
     files: Files
-    left: int = field(default_factory=lambda: MAX_BYTES)
+    left: int = field(default_factory=lambda: MAX_BYTES_SEARCHED)
 
-    def answers_citances(self, file: InputFile) -> bool:
+    def is_citance_answers_file(self, file: InputFile) -> bool:
         if _is_summary_file(file):
             return False
-        if is_json(file):
-            return is_json_run(file, self.files) and self.has_key(file, "sentences")
+        if is_json_file(file):
+            return is_json_run(file, self.files) and self.has_record_with_key(
+                file, "sentences"
+            )
         if file.suffix not in (".txt", ".csv"):
             return False
-        return "Task1" in file.folders or self.finds(
+        return "Task1" in file.parent_folder_names or self.has_line_matching(
             file, lambda line: b"Citing Article" in line
         )
 
-    def has_key(self, file: InputFile, key: str) -> bool:
-        def has(line: bytes) -> bool:
+    def has_record_with_key(self, file: InputFile, key: str) -> bool:
+        def is_record_with_key(line: bytes) -> bool:
             with suppress(ValueError):
                 record = read_json(line)
                 return isinstance(record, dict) and key in record
             return False
 
-        return self.finds(file, has, most=LOOKED_AT)
+        return self.has_line_matching(file, is_record_with_key, most=MAX_LINES_SEARCHED)
 
-    def finds(
+    def has_line_matching(
         self, file: InputFile, is_one: Callable[[bytes], bool], most: int | None = None
     ) -> bool:
         """Return True if ``is_one`` returns True for a line of the file, and False if
@@ -513,7 +570,7 @@ class _RunContentProbe:
         if self.left <= 0:
             return False
         with suppress(InputRefused):
-            for number, line in enumerate(file.lines(LONGEST)):
+            for number, line in enumerate(file.lines(MAX_LINE_BYTES)):
                 self.left -= len(line)
                 if self.left < 0 or (most is not None and number >= most):
                     return False

@@ -18,22 +18,27 @@ from typing import Any
 from tasks.types.base import Index, Options, Split
 from tasks.types.clsumm import annotation as reading, citances as cited
 from tasks.types.files import Files, InputFile
-from tasks.types.problems import InputRefused, Problem, Problems, refuse
-from tasks.types.text import decoded, unescaped
+from tasks.types.problems import (
+    InputRefused,
+    Problem,
+    ProblemList,
+    raise_if_any_problem_is_fatal,
+)
+from tasks.types.text import decode_html_entities, decode_utf8_or_windows_1252
 
 
 @dataclass(frozen=True)
-class GoldFile:
+class AnnotatorGoldFile:
     """The citances of one annotator. ``annotator`` is empty if the corpus does not name
     the annotator of the citances.
     """
 
     annotator: str
-    citances: tuple[cited.Annotation, ...]
+    citances: tuple[cited.CitanceAnnotation, ...]
 
 
 @dataclass(frozen=True)
-class Topic:
+class ClsummTopic:
     """One reference paper, the citances (citing sentences) of the paper, and their
     gold.
 
@@ -42,9 +47,9 @@ class Topic:
     """
 
     name: str
-    files: tuple[GoldFile, ...]
+    files: tuple[AnnotatorGoldFile, ...]
     asked: tuple[cited.CitanceName, ...]
-    sentences: "tuple[Sentence, ...]"
+    sentences: "tuple[PaperSentence, ...]"
 
     @cached_property
     def order(self) -> dict[str, int]:
@@ -62,15 +67,17 @@ class Topic:
 
 
 def read_topics(
-    files: Files, options: Options, source: reading.Source = reading.Source.GOLD
-) -> tuple[Topic, ...]:
+    files: Files,
+    options: Options,
+    source: reading.AnnotationSource = reading.AnnotationSource.GOLD,
+) -> tuple[ClsummTopic, ...]:
     """Return all topics (reference papers), sorted by name. Raises InputRefused with
     all problems, such as a topic that occurs twice.
     """
-    problems = Problems()
-    topics: dict[str, Topic] = {}
-    for folder in topic_folders(files):
-        chosen = chosen_annotation(folder, options["annotation"], source)
+    problems = ProblemList()
+    topics: dict[str, ClsummTopic] = {}
+    for folder in group_files_into_topic_folders(files):
+        chosen = choose_annotation_files(folder, options["annotation"], source)
         if chosen and chosen.topic in topics:
             problems.append(
                 Problem(
@@ -82,58 +89,73 @@ def read_topics(
     if not topics and not problems:
         shown = files[0].shown if files else ""
         problems.append(
-            Problem(file=shown, message="no topic was found", expected=LAYOUT)
+            Problem(
+                file=shown,
+                message="no topic was found",
+                expected=GOLD_LAYOUT_DESCRIPTION,
+            )
         )
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
     return tuple(topics[name] for name in sorted(topics))
 
 
 def _read_topic(
-    chosen: "Chosen",
+    chosen: "ChosenAnnotationFiles",
     folder: "TopicFolder",
     problems: list[Problem],
-    source: reading.Source,
-) -> Topic:
+    source: reading.AnnotationSource,
+) -> ClsummTopic:
     papers = folder.papers()
     named = [file for file in papers if file.stem == chosen.topic] or papers
     sentences = tuple(read_sentences(named[0])) if named else ()
     if chosen.version == CSV:
         rows = [
-            list(reading.read_rows(file, problems, source)) for _, file in chosen.files
+            list(reading.read_csv_rows(file, problems, source))
+            for _, file in chosen.files
         ]
         files = []
         for (name, _), of_annotator in zip(chosen.files, rows, strict=True):
-            found = [reading.annotation(row, chosen.topic) for row in of_annotator]
-            files.append(GoldFile(name, cited.marked_last(found, cited.key_2018)))
+            found = [reading.parse_csv_row(row, chosen.topic) for row in of_annotator]
+            files.append(
+                AnnotatorGoldFile(
+                    name,
+                    cited.mark_last_line_of_each_key(found, cited.get_citance_key_2018),
+                )
+            )
         all_citances = (citance for file in files for citance in file.citances)
-        if source is reading.Source.GOLD and not any(
-            map(cited.has_reference, all_citances)
+        if source is reading.AnnotationSource.GOLD and not any(
+            map(cited.has_reference_sentence, all_citances)
         ):
             problems.append(
                 Problem(
                     file=chosen.files[0][1].shown, message="no row names a sentence"
                 )
             )
-        citances = tuple(row.name for row in asked_rows(rows, source))
+        citances = tuple(row.name for row in select_rows_with_reference(rows, source))
     else:
         lines = list(
             reading.read_annotations(chosen.files[0][1], chosen.topic, problems, source)
         )
-        files = [GoldFile("", cited.marked_last(lines, cited.key_2017))]
+        files = [
+            AnnotatorGoldFile(
+                "", cited.mark_last_line_of_each_key(lines, cited.get_citance_key_2017)
+            )
+        ]
         citances = tuple(line.name for line in lines)
-    return Topic(chosen.topic, tuple(files), citances, sentences)
+    return ClsummTopic(chosen.topic, tuple(files), citances, sentences)
 
 
-def asked_rows(
-    files: Sequence[Sequence[reading.Row]], source: reading.Source
-) -> list[reading.Row]:
+def select_rows_with_reference(
+    files: Sequence[Sequence[reading.CsvAnnotationRow]],
+    source: reading.AnnotationSource,
+) -> list[reading.CsvAnnotationRow]:
     """Return one row for each citance for which any annotator found a reference, in the
     order of the first annotator's file.
 
     Annotators may number the same citance (citing sentence) differently. Rows of
     annotators with the same text are therefore one citance.
     """
-    by_key: dict[tuple[str, str, str, int], reading.Row] = {}
+    by_key: dict[tuple[str, str, str, int], reading.CsvAnnotationRow] = {}
     for rows in files:
         seen: Counter[tuple[str, str, str]] = Counter()
         for row in rows:
@@ -144,8 +166,9 @@ def asked_rows(
                 row.values.get("Citation Text", "") or name.number,
             )
             seen[key] += 1
-            if source is reading.Source.INPUTS or cited.has_reference(
-                reading.annotation(row, None)
+            if (
+                source is reading.AnnotationSource.INPUTS
+                or cited.has_reference_sentence(reading.parse_csv_row(row, None))
             ):
                 by_key.setdefault((*key, seen[key]), row)
     return list(by_key.values())
@@ -157,17 +180,19 @@ def read_gold(files: Files, options: Options) -> Split:
     """
     topics = read_topics(files, options)
     chosen = [
-        (folder.shown, chosen_annotation(folder, options["annotation"]))
-        for folder in topic_folders(files)
+        (folder.shown, choose_annotation_files(folder, options["annotation"]))
+        for folder in group_files_into_topic_folders(files)
     ]
-    others = passed_over(files).union(shown for shown, found in chosen if found is None)
+    others = list_folders_of_ignored_files(files).union(
+        shown for shown, found in chosen if found is None
+    )
     # The digest includes all data of a topic that can change a score.
     # The digest does not depend on the order of lines, which cannot change scores.
     content = [
         [
             topic.name,
             [
-                [file.annotator, sorted(map(cited.facts, file.citances))]
+                [file.annotator, sorted(map(cited.make_digest_values, file.citances))]
                 for file in topic.files
             ],
             [
@@ -202,7 +227,7 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
         for file in topic.files:
             for citance in file.citances:
                 found[citance.name.citing, citance.name.marker].append(
-                    cited.facts(citance)[len(citance.name) :]
+                    cited.make_digest_values(citance)[len(citance.name) :]
                 )
         for name in topic.asked:
             yield name[:3], sorted(found[name.citing, name.marker], key=json.dumps)
@@ -217,11 +242,13 @@ def unreachable(files: Files, split: Split) -> Iterator[str]:
             odd = [
                 name
                 for name in one.facets
-                if not (cited.canonical_facet(name) or name in cited.NO_FACET)
+                if not (cited.normalise_facet(name) or name in cited.NO_FACET_VALUES)
             ]
             if topic.sentences:
                 odd += [
-                    sid for sid in cited.named_sentences(one) if sid not in topic.order
+                    sid
+                    for sid in cited.list_real_sentence_ids(one)
+                    if sid not in topic.order
                 ]
             yield from (
                 f"{topic.name}, {one.name.citing} {one.name.marker}: {name}"
@@ -229,17 +256,19 @@ def unreachable(files: Files, split: Split) -> Iterator[str]:
             )
 
 
-def held_citances(files: Files) -> Iterator[tuple[Any, Any]]:
+def iterate_contents_if_readable(files: Files) -> Iterator[tuple[Any, Any]]:
     with suppress(InputRefused):
         yield from contents(files, read_gold(files, {"annotation": "auto"}))
 
 
 def read_inputs(files: Files, options: Options) -> Index:
     """Build the index, which validates runs, from the public inputs."""
-    return _make_topics_index(read_topics(files, options, reading.Source.INPUTS))
+    return _make_topics_index(
+        read_topics(files, options, reading.AnnotationSource.INPUTS)
+    )
 
 
-def _make_topics_index(topics: Sequence[Topic]) -> Index:
+def _make_topics_index(topics: Sequence[ClsummTopic]) -> Index:
     entries = {}
     for topic in topics:
         sentences = [sentence.sid for sentence in topic.sentences]
@@ -254,44 +283,50 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     """Yield the unchanged papers, and the citances (citing sentences) without reference
     and facet.
     """
-    for folder in topic_folders(files):
-        if chosen := chosen_annotation(folder, options["annotation"]):
-            yield from public_topic(folder, chosen.topic, chosen)
+    for folder in group_files_into_topic_folders(files):
+        if chosen := choose_annotation_files(folder, options["annotation"]):
+            yield from iterate_public_files_of_topic(folder, chosen.topic, chosen)
 
 
-def public_topic(
-    folder: "TopicFolder", topic: str, chosen: "Chosen | None"
+def iterate_public_files_of_topic(
+    folder: "TopicFolder", topic: str, chosen: "ChosenAnnotationFiles | None"
 ) -> Iterator[tuple[str, bytes]]:
     for kind in ("Reference_XML", "Citance_XML"):
         for file in folder.papers(kind):
-            yield f"{topic}/{kind}/{file.base}", file.with_fallback().read()
+            yield (
+                f"{topic}/{kind}/{file.base}",
+                file.with_windows_1252_fallback().read(),
+            )
     if chosen and chosen.version == CSV:
         rows = [
-            list(reading.read_rows(file, [], reading.Source.GOLD))
+            list(reading.read_csv_rows(file, [], reading.AnnotationSource.GOLD))
             for _, file in chosen.files
         ]
         columns, written = (
-            [*reading.PUBLIC_COLUMNS, *reading.ANSWER_COLUMNS],
+            [*reading.PUBLIC_CSV_COLUMNS, *reading.ANSWER_CSV_COLUMNS],
             io.StringIO(),
         )
         writer = csv.DictWriter(written, columns, lineterminator="\n")
         writer.writeheader()
-        for row in asked_rows(rows, reading.Source.GOLD):
+        for row in select_rows_with_reference(rows, reading.AnnotationSource.GOLD):
             writer.writerow(
-                {name: row.values.get(name, "") for name in reading.PUBLIC_COLUMNS}
+                {name: row.values.get(name, "") for name in reading.PUBLIC_CSV_COLUMNS}
             )
         yield f"{topic}/annotation/{topic}.csv", written.getvalue().encode()
     elif chosen:
-        lines = reading.public_lines(chosen.files[0][1])
+        lines = reading.iterate_public_lines(chosen.files[0][1])
         yield f"{topic}/annotation/{topic}.annv3.txt", "\n\n".join(lines).encode()
 
 
-#: `VERSIONS` lists the versions of annotation files, the preferred version first.
+#: `ANNOTATION_VERSIONS` lists the versions of annotation files, the preferred version first.
 #: Files of the version `ann` have sentence ids only in later releases of the corpus.
-VERSIONS = ("annv3", "ann", "annv2")
+ANNOTATION_VERSIONS = ("annv3", "ann", "annv2")
 CSV = "csv"
-LAYOUT = "a topic folder with `annotation/<topic>.annv3.txt`, or a folder or zip of such folders"
-PARTS = ("annotation", "Reference_XML", "Citance_XML", "summary")
+GOLD_LAYOUT_DESCRIPTION = (
+    "a topic folder with `annotation/<topic>.annv3.txt`, "
+    "or a folder or zip of such folders"
+)
+TOPIC_SUBFOLDERS = ("annotation", "Reference_XML", "Citance_XML", "summary")
 
 
 @dataclass(frozen=True)
@@ -311,7 +346,7 @@ class TopicFolder:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class ChosenAnnotationFiles:
     """The annotation files of a topic. If the topic has several annotation files, each
     file has the name of an annotator.
     """
@@ -321,13 +356,13 @@ class Chosen:
     files: Sequence[tuple[str, InputFile]]
 
 
-def place_in_topic(name: str) -> tuple[str, str] | None:
+def split_path_into_topic_and_subfolder(name: str) -> tuple[str, str] | None:
     """Return the topic folder of a file and the folder within the topic, or None if the
     file belongs to no topic.
     """
     parts = name.split("/")
     for depth, part in enumerate(parts[:-1]):
-        if part in PARTS:
+        if part in TOPIC_SUBFOLDERS:
             return "/".join(parts[:depth]), part
         if (
             part == "gold"
@@ -339,16 +374,16 @@ def place_in_topic(name: str) -> tuple[str, str] | None:
 
 
 def is_topic_file(name: str) -> bool:
-    return place_in_topic(name) is not None
+    return split_path_into_topic_and_subfolder(name) is not None
 
 
-def topic_folders(files: Files) -> list[TopicFolder]:
+def group_files_into_topic_folders(files: Files) -> list[TopicFolder]:
     """Return the topic folders of an input, sorted by name."""
     folders: dict[str, dict[str, list[InputFile]]] = defaultdict(
         lambda: defaultdict(list)
     )
     for file in files:
-        if place := place_in_topic(file.name):
+        if place := split_path_into_topic_and_subfolder(file.name):
             # Two inputs may contain folders with the same name.
             # The displayed path of a file begins with the name of the input.
             folders[file.shown.removesuffix(file.name.removeprefix(place[0]))][
@@ -357,7 +392,7 @@ def topic_folders(files: Files) -> list[TopicFolder]:
     return [TopicFolder(shown, inside) for shown, inside in sorted(folders.items())]
 
 
-def passed_over(files: Files) -> set[str]:
+def list_folders_of_ignored_files(files: Files) -> set[str]:
     """Return the folders of all files that do not belong to a topic."""
     return {
         file.shown.removesuffix(f"/{file.base}")
@@ -366,9 +401,11 @@ def passed_over(files: Files) -> set[str]:
     }
 
 
-def chosen_annotation(
-    folder: TopicFolder, wanted: str, source: reading.Source = reading.Source.GOLD
-) -> Chosen | None:
+def choose_annotation_files(
+    folder: TopicFolder,
+    wanted: str,
+    source: reading.AnnotationSource = reading.AnnotationSource.GOLD,
+) -> ChosenAnnotationFiles | None:
     """Return the annotation files of a topic. With `auto`, the newest version of
     annotation lines is preferred, and the CSV form is used if there are no annotation
     lines.
@@ -377,27 +414,35 @@ def chosen_annotation(
     annotator. If no file is under `gold`, and for inputs, the file under `annotation`
     is used.
     """
-    for version in (*VERSIONS, CSV) if wanted == "auto" else (wanted,):
+    for version in (*ANNOTATION_VERSIONS, CSV) if wanted == "auto" else (wanted,):
         if version == CSV:
-            files = folder.files("gold/Task1") if source is reading.Source.GOLD else []
+            files = (
+                folder.files("gold/Task1")
+                if source is reading.AnnotationSource.GOLD
+                else []
+            )
             files = [
                 file
                 for file in files or folder.files("annotation")
                 if file.suffix == ".csv"
             ]
-            topic = topic_name(folder, files[0]) if files else ""
+            topic = find_topic_name(folder, files[0]) if files else ""
             return (
-                Chosen(topic, CSV, [(annotator(file, topic), file) for file in files])
+                ChosenAnnotationFiles(
+                    topic,
+                    CSV,
+                    [(get_annotator_name(file, topic), file) for file in files],
+                )
                 if files
                 else None
             )
         for file in folder.files("annotation"):
             if file.name.endswith(f".{version}.txt"):
-                return Chosen(file.stem, version, [("", file)])
+                return ChosenAnnotationFiles(file.stem, version, [("", file)])
     return None
 
 
-def topic_name(folder: TopicFolder, file: InputFile) -> str:
+def find_topic_name(folder: TopicFolder, file: InputFile) -> str:
     """Return the topic of a file, which is the file name without the annotator's name
     after the underscore.
     """
@@ -410,7 +455,7 @@ def topic_name(folder: TopicFolder, file: InputFile) -> str:
     return max(fits, key=len) if fits else file.stem.partition("_")[0]
 
 
-def annotator(file: InputFile, topic: str) -> str:
+def get_annotator_name(file: InputFile, topic: str) -> str:
     return (
         file.stem.removeprefix(topic).removeprefix("_")
         if file.stem.startswith(topic)
@@ -424,7 +469,7 @@ _XML_ATTRIBUTE_PATTERN = re.compile(r"(?<!\w)(\w++)\s*+=\s*+(?:\"([^\"]*)\"|'([^
 
 
 @dataclass(frozen=True)
-class Sentence:
+class PaperSentence:
     """One sentence of a paper with id and section.
 
     The id ``sid`` is unique in the paper. ``section`` is the title of the sentence's
@@ -436,20 +481,24 @@ class Sentence:
     section: str
 
 
-def read_sentences(file: InputFile) -> list[Sentence]:
+def read_sentences(file: InputFile) -> list[PaperSentence]:
     """Return the sentences of a paper in order, with entities decoded.
 
     A scanner reads the tags instead of an XML parser, because some released papers have
     unclosed elements, mixed encodings, or blanks around equals signs. The scanner
     returns every sentence of papers with faulty markup.
     """
-    content = file.with_fallback().read()
+    content = file.with_windows_1252_fallback().read()
     if b"\0" in content:
         raise InputRefused(
-            [file.problem("not a text in UTF-8: it holds a NUL", "a paper in UTF-8")]
+            [
+                file.make_problem(
+                    "not a text in UTF-8: it holds a NUL", "a paper in UTF-8"
+                )
+            ]
         )
-    text = decoded(content)
-    sentences: list[Sentence] = []
+    text = decode_utf8_or_windows_1252(content)
+    sentences: list[PaperSentence] = []
     section = TITLE
     tags = list(_XML_TAG_PATTERN.finditer(text))
     for here, following in zip_longest(tags, tags[1:]):
@@ -463,13 +512,15 @@ def read_sentences(file: InputFile) -> list[Sentence]:
         elif name == "S":
             inside = text[here.end() : following.start() if following else len(text)]
             sid = _parse_attributes(here[3]).get("sid", str(len(sentences)))
-            sentences.append(Sentence(sid, unescaped(inside).strip(), section))
+            sentences.append(
+                PaperSentence(sid, decode_html_entities(inside).strip(), section)
+            )
     return sentences
 
 
 def _parse_attributes(text: str) -> dict[str, str]:
     return {
-        match[1]: unescaped(match[2] or match[3] or "")
+        match[1]: decode_html_entities(match[2] or match[3] or "")
         for match in _XML_ATTRIBUTE_PATTERN.finditer(text)
     }
 
@@ -495,15 +546,17 @@ class InputTopic:
     """
 
     name: str
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[PaperSentence, ...]
     citances: tuple[InputCitance, ...]
     citing: tuple[InputFile, ...] = ()
 
     @cached_property
-    def papers(self) -> Mapping[str, Sequence[Sentence]]:
+    def papers(self) -> Mapping[str, Sequence[PaperSentence]]:
         return {file.stem: read_sentences(file) for file in self.citing}
 
-    def citing_paper(self, citance: InputCitance) -> Sequence[Sentence]:
+    def get_sentences_of_citing_paper(
+        self, citance: InputCitance
+    ) -> Sequence[PaperSentence]:
         """Return the sentences of the citing paper, or () if the paper is missing. The
         file extension is ignored, since some citances name the paper with another
         extension.
@@ -521,8 +574,8 @@ def read_input_topics(
     2, which summarises papers.
     """
     topics = []
-    for folder in topic_folders(files):
-        chosen = chosen_annotation(folder, options["annotation"])
+    for folder in group_files_into_topic_folders(files):
+        chosen = choose_annotation_files(folder, options["annotation"])
         papers = {file.stem: file for file in folder.papers()}
         if papers and (chosen or with_papers_alone):
             name = chosen.topic if chosen else next(iter(papers))
@@ -537,32 +590,37 @@ def read_input_topics(
     return sorted(topics, key=lambda topic: topic.name)
 
 
-def _iterate_input_citances(chosen: Chosen) -> Iterator[InputCitance]:
+def _iterate_input_citances(chosen: ChosenAnnotationFiles) -> Iterator[InputCitance]:
     if chosen.version == CSV:
         rows = [
-            list(reading.read_rows(file, [], reading.Source.INPUTS))
+            list(reading.read_csv_rows(file, [], reading.AnnotationSource.INPUTS))
             for _, file in chosen.files
         ]
         has_gold = any(
             row.values.get("Reference Offset") for of_file in rows for row in of_file
         )
-        for row in asked_rows(
-            rows, reading.Source.GOLD if has_gold else reading.Source.INPUTS
+        for row in select_rows_with_reference(
+            rows,
+            reading.AnnotationSource.GOLD
+            if has_gold
+            else reading.AnnotationSource.INPUTS,
         ):
             text = row.values.get("Citation Text Clean") or row.values.get(
                 "Citation Text", ""
             )
-            marker = unescaped(row.values.get("Citation Marker", "")).strip()
-            yield InputCitance(row.name, unescaped(text), (), marker)
+            marker = decode_html_entities(row.values.get("Citation Marker", "")).strip()
+            yield InputCitance(row.name, decode_html_entities(text), (), marker)
         return
-    for fields in reading.shown_fields(chosen.files[0][1]):
+    for fields in reading.iterate_public_fields(chosen.files[0][1]):
         yield InputCitance(
-            name=reading.citance_name(fields, "Citation Number"),
-            text=unescaped(reading.without_tags(fields.get("Citation Text", ""))),
+            name=reading.make_citance_name(fields, "Citation Number"),
+            text=decode_html_entities(
+                reading.remove_sentence_tags(fields.get("Citation Text", ""))
+            ),
             offsets=tuple(
                 sid
-                for sid in reading.sentence_ids(fields.get("Citation Offset", ""))
+                for sid in reading.parse_sentence_ids(fields.get("Citation Offset", ""))
                 if sid
             ),
-            marker=unescaped(fields.get("Citation Marker", "")).strip(),
+            marker=decode_html_entities(fields.get("Citation Marker", "")).strip(),
         )

@@ -2,11 +2,11 @@
 parts.
 """
 
-from tasks.types.base import TEXTS, TaskType
+from tasks.types.base import TEXTS_VIEW, TaskType
 from tasks.types.clsumm import summaries
-from tasks.types.clsumm.runs import accepts_summaries
-from tasks.types.clsumm.topics import held_citances, is_topic_file
-from tasks.types.clsumm.trivial import summary_runs
+from tasks.types.clsumm.runs import contains_summaries
+from tasks.types.clsumm.topics import is_topic_file, iterate_contents_if_readable
+from tasks.types.clsumm.trivial import make_trivial_summary_runs
 
 TASK_TYPE = TaskType.of(
     summaries,
@@ -26,9 +26,9 @@ TASK_TYPE = TaskType.of(
         "rouge_su4_f1",
         "rouge_su_star_f1",
     ),
-    accepts=accepts_summaries,
+    accepts=contains_summaries,
     is_gold_file=is_topic_file,
-    drawn_as=TEXTS,
-    also_holds=held_citances,
-    trivial_runs=summary_runs,
+    drawn_as=TEXTS_VIEW,
+    also_holds=iterate_contents_if_readable,
+    trivial_runs=make_trivial_summary_runs,
 )

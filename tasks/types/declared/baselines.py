@@ -9,10 +9,15 @@ from functools import partial
 from io import BytesIO
 from typing import Any
 
-from tasks.types.baselines import Answer, Answering, Baseline
-from tasks.types.declared.keys import Keys
+from tasks.types.baselines import Answer, AnswerIteratorFunction, Baseline
+from tasks.types.declared.keys import TomlTable
 from tasks.types.files import Files, InputFile
-from tasks.types.forms.instances import JSON_FORMS, Instance, InstanceTask, at_path
+from tasks.types.forms.instances import (
+    JSON_FILE_FORMATS,
+    InstanceTask,
+    TaskInstance,
+    get_value_at_path,
+)
 from tasks.types.forms.labels import NONE, LabelTask
 from tasks.types.forms.numbers import NumberTask
 from tasks.types.forms.rankings import RankingTask
@@ -21,12 +26,12 @@ from tasks.types.problems import InputRefused, Problem
 
 #: `Making` functions build a baseline system from a task and its training instances.
 #: The training instances are None if `task.toml` names no training file.
-Making = Callable[[Any, Sequence[Instance] | None, Sequence[str]], Baseline]
-NO_PAPER = "No paper: what a system must be better than."
+BaselineMaker = Callable[[Any, Sequence[TaskInstance] | None, Sequence[str]], Baseline]
+NO_PAPER_SOURCE = "No paper: what a system must be better than."
 
 
 def read_baselines(
-    said: Sequence[Keys],
+    said: Sequence[TomlTable],
     form: str,
     task: InstanceTask,
     files: Mapping[str, str],
@@ -34,40 +39,44 @@ def read_baselines(
 ) -> tuple[Baseline, ...]:
     found = []
     for keys in said:
-        name = keys.choice("name", BASELINES[form])
+        name = keys.choice("name", BASELINE_MAKERS_BY_FORM[form])
         train, fields = keys.text("train", ""), keys.texts("text", task.shown)
         keys.close()
         for field in fields:
             if field.partition(".")[0] not in task.shown:
-                keys.refuse(
+                keys.add_problem_at_key(
                     "text",
                     f"“{field}” is no field that is shown",
                     f"one of {', '.join(task.shown)}",
                 )
-        if name == TFIDF and not train:
-            keys.refuse("name", f"{TFIDF} is trained", 'train = "train.jsonl"')
+        if name == TFIDF_BASELINE_NAME and not train:
+            keys.add_problem_at_key(
+                "name", f"{TFIDF_BASELINE_NAME} is trained", 'train = "train.jsonl"'
+            )
         training = None
         if train and train not in files:
             # Processes that receive no training files need no baseline systems.
             if "card.md" in files:
                 message = f"there is no file “{train}” in the folder"
-                keys.refuse("train", message, "JSON lines in the form of the gold")
+                keys.add_problem_at_key(
+                    "train", message, "JSON lines in the form of the gold"
+                )
             continue
         if train:
-            own = replace(task, files=JSON_FORMS[0], shown=(), unit="")
+            own = replace(task, files=JSON_FILE_FORMATS[0], shown=(), unit="")
             try:
                 file = InputFile(train, train, partial(BytesIO, files[train].encode()))
                 training = own.content([file], with_gold=True).instances
             except InputRefused as refused:
                 faults += refused.problems
                 continue
-        if name and (name != TFIDF or train):
-            found.append(BASELINES[form][name](task, training, fields))
+        if name and (name != TFIDF_BASELINE_NAME or train):
+            found.append(BASELINE_MAKERS_BY_FORM[form][name](task, training, fields))
     return tuple(found)
 
 
-def text_of(instance: Instance, fields: Sequence[str]) -> str:
-    values = (at_path(instance.record, field) for field in fields)
+def join_field_values(instance: TaskInstance, fields: Sequence[str]) -> str:
+    values = (get_value_at_path(instance.record, field) for field in fields)
     return " ".join(str(value) for value in values if value is not None)
 
 
@@ -75,7 +84,7 @@ def _make_majority_baseline(
     name: str,
     words: str,
     task: LabelTask,
-    training: Sequence[Instance] | None,
+    training: Sequence[TaskInstance] | None,
     fields: Sequence[str],
 ) -> Baseline:
     """Return a baseline system that predicts the most frequent label. Without training
@@ -107,16 +116,16 @@ def _make_majority_baseline(
                 if whole
                 else {}
             )
-            yield _most_frequent_answer(
+            yield _choose_most_frequent_answer(
                 task, instance, counts, shares if name == "prior" else {}
             )
 
     return _make_paperless_baseline(name, words, training, answers)
 
 
-def _most_frequent_answer(
+def _choose_most_frequent_answer(
     task: LabelTask,
-    instance: Instance,
+    instance: TaskInstance,
     by_label: Mapping[str, float],
     shares: Mapping[str, float],
 ) -> Answer:
@@ -125,8 +134,8 @@ def _most_frequent_answer(
     """
     best = max(by_label, key=by_label.__getitem__)
     answer = {
-        task.id_key: instance.id,
-        task.answer_key: [best] if task.several else best,
+        task.run_id_key: instance.id,
+        task.run_answer_key: [best] if task.several else best,
     }
     return answer | (
         {"probabilities": shares} if shares and task.probabilities != NONE else {}
@@ -134,26 +143,34 @@ def _most_frequent_answer(
 
 
 def _make_paperless_baseline(
-    name: str, words: str, training: Sequence[Instance] | None, answers: Answering
+    name: str,
+    words: str,
+    training: Sequence[TaskInstance] | None,
+    answers: AnswerIteratorFunction,
 ) -> Baseline:
     seen = "of the other instances" if training is None else "of the training data"
     given: dict[str, Any] = {
         "learns_from_gold": training is None,
-        "source": NO_PAPER,
+        "source": NO_PAPER_SOURCE,
         "answers": answers,
     }
     return Baseline(name=name, summary=f"{words} {seen}.", **given)
 
 
-def _name_resampling_unit(task: InstanceTask, instance: Instance) -> str:
-    return str(at_path(instance.record, task.unit)) if task.unit else instance.id
+def _name_resampling_unit(task: InstanceTask, instance: TaskInstance) -> str:
+    return (
+        str(get_value_at_path(instance.record, task.unit)) if task.unit else instance.id
+    )
 
 
-TFIDF, MOST_FREQUENT = "tfidf-logistic", "The most frequent label"
+TFIDF_BASELINE_NAME, MOST_FREQUENT_LABEL_SUMMARY = (
+    "tfidf-logistic",
+    "The most frequent label",
+)
 
 
 def _make_tfidf_logistic_baseline(
-    task: LabelTask, training: Sequence[Instance] | None, fields: Sequence[str]
+    task: LabelTask, training: Sequence[TaskInstance] | None, fields: Sequence[str]
 ) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -162,7 +179,7 @@ def _make_tfidf_logistic_baseline(
         assert training is not None
         vectorizer, model = TfidfVectorizer(), LogisticRegression(max_iter=1000)
         vectors = vectorizer.fit_transform(
-            [text_of(instance, fields) for instance in training]
+            [join_field_values(instance, fields) for instance in training]
         )
         gold = [instance.gold for instance in training]
         model.fit(
@@ -170,16 +187,16 @@ def _make_tfidf_logistic_baseline(
         )
         instances = task.inputs(files).instances
         vectors = vectorizer.transform(
-            [text_of(instance, fields) for instance in instances]
+            [join_field_values(instance, fields) for instance in instances]
         )
         for instance, shares in zip(
             instances, model.predict_proba(vectors).tolist(), strict=True
         ):
             by_label = dict(zip(map(str, model.classes_), shares, strict=True))
-            yield _most_frequent_answer(task, instance, by_label, by_label)
+            yield _choose_most_frequent_answer(task, instance, by_label, by_label)
 
     return Baseline(
-        name=TFIDF,
+        name=TFIDF_BASELINE_NAME,
         summary=f"Logistic regression on TF-IDF of {', '.join(fields)}, by scikit-learn with its defaults.",
         source="Pedregosa et al. 2011, Scikit-learn: Machine Learning in Python, JMLR 12",
         answers=answers,
@@ -187,7 +204,7 @@ def _make_tfidf_logistic_baseline(
 
 
 def _make_mean_baseline(
-    task: NumberTask, training: Sequence[Instance] | None, fields: Sequence[str]
+    task: NumberTask, training: Sequence[TaskInstance] | None, fields: Sequence[str]
 ) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
         instances = task.content(files, with_gold=training is None).instances
@@ -200,47 +217,51 @@ def _make_mean_baseline(
                 if others
                 else instance.gold
             )
-            yield {task.id_key: instance.id, task.answer_key: value}
+            yield {task.run_id_key: instance.id, task.run_answer_key: value}
 
     return _make_paperless_baseline("mean", "The mean number", training, answers)
 
 
-#: The answer of the lead baseline is the first `LEAD_WORDS` words of the text.
-LEAD_WORDS = 30
+#: The answer of the lead baseline is the first `WORDS_IN_LEAD_BASELINE` words of the text.
+WORDS_IN_LEAD_BASELINE = 30
 
 
 def _make_lead_baseline(
-    task: TextTask, training: Sequence[Instance] | None, fields: Sequence[str]
+    task: TextTask, training: Sequence[TaskInstance] | None, fields: Sequence[str]
 ) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
         for instance in task.inputs(files).instances:
-            words = text_of(instance, fields).split()[:LEAD_WORDS]
+            words = join_field_values(instance, fields).split()[:WORDS_IN_LEAD_BASELINE]
             yield {
-                task.id_key: instance.id,
-                task.answer_key: " ".join(words)[: task.longest],
+                task.run_id_key: instance.id,
+                task.run_answer_key: " ".join(words)[: task.longest],
             }
 
-    summary = f"The first {LEAD_WORDS} words of {', '.join(fields)}."
-    return Baseline(name="lead", summary=summary, source=NO_PAPER, answers=answers)
+    summary = f"The first {WORDS_IN_LEAD_BASELINE} words of {', '.join(fields)}."
+    return Baseline(
+        name="lead", summary=summary, source=NO_PAPER_SOURCE, answers=answers
+    )
 
 
 def _make_bm25_baseline(
-    task: RankingTask, training: Sequence[Instance] | None, fields: Sequence[str]
+    task: RankingTask, training: Sequence[TaskInstance] | None, fields: Sequence[str]
 ) -> Baseline:
     def answers(files: Files) -> Iterator[Answer]:
-        from tasks.types.bm25 import Lucene, words
+        from tasks.types.bm25 import LuceneBm25, tokenise_without_stop_words
 
         content = task.inputs(files)
         names = list(content.pool)
-        documents = Lucene(
-            words(str(record.get(task.pool_content, "")))
+        documents = LuceneBm25(
+            tokenise_without_stop_words(str(record.get(task.pool_content, "")))
             for record in content.pool.values()
         )
         for instance in content.instances:
-            query = words(str(at_path(instance.record, task.query) or ""))
+            query = tokenise_without_stop_words(
+                str(get_value_at_path(instance.record, task.query) or "")
+            )
             order = (-documents.scores(query)).argsort(kind="stable")
             first = [names[place] for place in order[: min(100, task.longest)]]
-            yield {task.id_key: instance.id, task.answer_key: first}
+            yield {task.run_id_key: instance.id, task.run_answer_key: first}
 
     return Baseline(
         name="bm25",
@@ -253,7 +274,7 @@ def _make_bm25_baseline(
     )
 
 
-BASELINES: Mapping[str, Mapping[str, Making]] = {
+BASELINE_MAKERS_BY_FORM: Mapping[str, Mapping[str, BaselineMaker]] = {
     "numbers": {"mean": _make_mean_baseline},
     "text": {"lead": _make_lead_baseline},
     "ranking": {"bm25": _make_bm25_baseline},
@@ -261,12 +282,14 @@ BASELINES: Mapping[str, Mapping[str, Making]] = {
     "tags": {},
     "evidence": {},
     "labels": {
-        "majority": partial(_make_majority_baseline, "majority", MOST_FREQUENT),
+        "majority": partial(
+            _make_majority_baseline, "majority", MOST_FREQUENT_LABEL_SUMMARY
+        ),
         "prior": partial(
             _make_majority_baseline,
             "prior",
-            f"{MOST_FREQUENT}, with the share of each as its probability",
+            f"{MOST_FREQUENT_LABEL_SUMMARY}, with the share of each as its probability",
         ),
-        TFIDF: _make_tfidf_logistic_baseline,
+        TFIDF_BASELINE_NAME: _make_tfidf_logistic_baseline,
     },
 }

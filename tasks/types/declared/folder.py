@@ -14,65 +14,79 @@ from pathlib import Path
 from typing import Any
 
 from tasks.types.base import (
-    CUTOFFS,
-    DECLARED,
-    Declared,
+    CUTOFFS_OPTION_NAME,
+    DECLARED_SLUG_PREFIX,
+    DeclaredTaskProperties,
     Option,
     Options,
     TaskType,
-    cutoffs,
+    parse_cutoffs,
 )
 from tasks.types.declared.baselines import read_baselines
-from tasks.types.declared.keys import Keys, near, read_keys
-from tasks.types.declared.mapping import read_mapping, refuse_unknown_values
-from tasks.types.declared.measures import Naming
-from tasks.types.declared.official_program import (
-    PROGRAM,
-    TABLE,
-    Official,
-    marked_names,
-    read_layout,
-    read_program,
-    rules_of_program,
+from tasks.types.declared.keys import (
+    TomlTable,
+    format_similar_name_hint,
+    parse_toml_table,
 )
-from tasks.types.declared.own_measures import MEASURES, is_trusted, read_measures
-from tasks.types.declared.read_forms import FILES_OF, FORMS
-from tasks.types.declared.read_shapes import read_shape, secret_fields
-from tasks.types.declared.read_view import VIEW, read_view
+from tasks.types.declared.mapping import read_mapping, refuse_unknown_values
+from tasks.types.declared.measures import MeasureListReader
+from tasks.types.declared.official_program import (
+    PROGRAM_FILE_NAME,
+    PROGRAM_TABLE_KEY,
+    OfficialProgramWithLayout,
+    add_suffix_to_official_metric_names,
+    list_rule_sets_with_program_metrics,
+    read_program_input_layout,
+    validate_program_json,
+)
+from tasks.types.declared.own_measures import (
+    MEASURES_FILE_NAME,
+    is_trusted_measures_file,
+    parse_measure_classes,
+)
+from tasks.types.declared.read_forms import GOLD_FORMATS_BY_FORM, READERS_BY_FORM
+from tasks.types.declared.read_shapes import list_secret_gold_fields, read_gold_shape
+from tasks.types.declared.read_view import VIEW_TABLE_KEY, read_instance_view
 from tasks.types.files import InputFile
-from tasks.types.forms.evidence import EvidenceOfOne
-from tasks.types.forms.instances import FILE_FORMS, Dimension, InstanceTask
+from tasks.types.forms.evidence import SingleVerdictTask
+from tasks.types.forms.instances import GOLD_FILE_FORMATS, Dimension, InstanceTask
 from tasks.types.forms.rankings import RankingTask
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.guarded.toml_reader import read_toml
-from tasks.types.jsonlines import as_lines
-from tasks.types.problems import InputRefused, Problem, in_order
-from tasks.types.references import MetricRef, referenced
-from tasks.types.tables import TABLES
-from tasks.types.toml_lines import without_table
+from tasks.types.jsonlines import format_as_json_lines
+from tasks.types.problems import InputRefused, Problem, sort_problems
+from tasks.types.references import MetricRef, import_referenced_object
+from tasks.types.tables import DEFAULT_DELIMITERS_BY_FORMAT
+from tasks.types.toml_lines import remove_toml_table
 
-#: Only ranking tasks have the option `CUTS`, which adds rank cut-offs to metrics.
-CUTS = Option(
-    name=CUTOFFS,
+#: Only ranking tasks have the option `CUTOFFS_OPTION`, which adds rank cut-offs to metrics.
+CUTOFFS_OPTION = Option(
+    name=CUTOFFS_OPTION_NAME,
     default="",
     summary="Cut-offs besides the declared ones, such as 5,20.",
 )
-TOML, CARD, SAMPLE = "task.toml", "card.md", "sample"
-#: `MAX_BYTES` is the maximum size of a task folder in bytes.
-MAX_BYTES = 16 << 20
-#: `SAMPLE_CHECK` refers to the function that verifies the scores of a task's sample.
-#: The function that `SAMPLE_CHECK` refers to is imported only on first use.
-SAMPLE_CHECK = "scoring.offline.sample:faults"
-SECTIONS = ("Format", "Data", "Rules", "Citation")
-#: `SLUG` matches valid URL names of tasks and valid names of rule sets.
-SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-SLUG_WORDS = "lower-case letters, digits and single hyphens"
-#: `WORDS` lists keys of [task] that do not change scores, so the digest omits them.
-WORDS = ("title", "names", "baselines", "public_sample", VIEW)
-READINGS = ("year", "words", "characters", "count")
-DATE = re.compile(r"before:\d{4}(-\d{2}){0,2}")
+TOML, TASK_CARD_FILE_NAME, SAMPLE_FOLDER_NAME = "task.toml", "card.md", "sample"
+#: `MAX_TASK_FOLDER_BYTES` is the maximum size of a task folder in bytes.
+MAX_TASK_FOLDER_BYTES = 16 << 20
+#: `SAMPLE_CHECK_FUNCTION` refers to the function that verifies the scores of a task's sample.
+#: The function that `SAMPLE_CHECK_FUNCTION` refers to is imported only on first use.
+SAMPLE_CHECK_FUNCTION = "scoring.offline.sample:faults"
+REQUIRED_CARD_SECTIONS = ("Format", "Data", "Rules", "Citation")
+#: `SLUG_PATTERN` matches valid URL names of tasks and valid names of rule sets.
+SLUG_PATTERN = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+SLUG_DESCRIPTION = "lower-case letters, digits and single hyphens"
+#: `KEYS_WITHOUT_EFFECT_ON_SCORES` lists keys of [task] that do not change scores, so the digest omits them.
+KEYS_WITHOUT_EFFECT_ON_SCORES = (
+    "title",
+    "names",
+    "baselines",
+    "public_sample",
+    VIEW_TABLE_KEY,
+)
+DIMENSION_READINGS = ("year", "words", "characters", "count")
+DATE_READING_PATTERN = re.compile(r"before:\d{4}(-\d{2}){0,2}")
 
-Files = Mapping[str, str]
+FileTextsByName = Mapping[str, str]
 
 
 def read_folder(folder: Path) -> TaskType:
@@ -80,10 +94,10 @@ def read_folder(folder: Path) -> TaskType:
     Raises InputRefused with all problems, including sample scores that differ from the
     scores in the folder.
     """
-    return read_files(folder_files(folder), str(folder))
+    return read_task_type_from_files(read_texts_of_folder(folder), str(folder))
 
 
-def folder_files(folder: Path) -> dict[str, str]:
+def read_texts_of_folder(folder: Path) -> dict[str, str]:
     """Return a mapping from the path of each file in a folder to the file's text.
     Raises InputRefused.
     """
@@ -96,8 +110,8 @@ def folder_files(folder: Path) -> dict[str, str]:
         if is_hidden or path.is_symlink() or not path.is_file():
             continue
         size += path.stat().st_size
-        if size > MAX_BYTES:
-            message = f"more than {MAX_BYTES >> 20} MB"
+        if size > MAX_TASK_FOLDER_BYTES:
+            message = f"more than {MAX_TASK_FOLDER_BYTES >> 20} MB"
             raise InputRefused(
                 [Problem(file=shown, message=message, expected="a small sample")]
             )
@@ -117,23 +131,27 @@ def folder_files(folder: Path) -> dict[str, str]:
     return files
 
 
-def read_files(files: Files, shown: str) -> TaskType:
+def read_task_type_from_files(files: FileTextsByName, shown: str) -> TaskType:
     """Read a task from the files of a folder. ``shown`` is the name of the folder in
     error messages.
     """
 
-    def place(name: str) -> str:
+    def format_file_path_for_messages(name: str) -> str:
         return f"{shown}/{name}" if shown else name
 
-    task_type, faults = _read_task_type(files, place)
-    faults += _find_card_faults(files, place(CARD), task_type)
+    task_type, faults = _read_task_type(files, format_file_path_for_messages)
+    faults += _find_card_faults(
+        files, format_file_path_for_messages(TASK_CARD_FILE_NAME), task_type
+    )
     if not faults and task_type:
-        check: Callable[[TaskType, Files, str], list[Problem]] = referenced(
-            SAMPLE_CHECK
+        check: Callable[[TaskType, FileTextsByName, str], list[Problem]] = (
+            import_referenced_object(SAMPLE_CHECK_FUNCTION)
         )
-        faults += check(task_type, files, place(SAMPLE))
+        faults += check(
+            task_type, files, format_file_path_for_messages(SAMPLE_FOLDER_NAME)
+        )
     if faults or task_type is None:
-        raise InputRefused(in_order(faults))
+        raise InputRefused(sort_problems(faults))
     return task_type
 
 
@@ -145,7 +163,9 @@ def from_reference(reference: str) -> TaskType:
     return read_declaration(read_json(reference), parses_program=False)
 
 
-def read_declaration(files: Files, *, parses_program: bool = True) -> TaskType:
+def read_declaration(
+    files: FileTextsByName, *, parses_program: bool = True
+) -> TaskType:
     """Read a task from `task.toml` without checking the description and the sample of
     the task. Raises InputRefused.
 
@@ -161,19 +181,21 @@ def read_declaration(files: Files, *, parses_program: bool = True) -> TaskType:
 
 
 def _read_task_type(
-    files: Files, place: Callable[[str], str], *, parses_program: bool = True
+    files: FileTextsByName, place: Callable[[str], str], *, parses_program: bool = True
 ) -> tuple[TaskType | None, list[Problem]]:
-    top, faults = read_keys(files[TOML], place(TOML))
+    top, faults = parse_toml_table(files[TOML], place(TOML))
     if faults:
         return None, faults
     keys = top.table("task")
     top.close()
     slug, title = keys.text("slug"), keys.text("title")
-    if slug and not SLUG.fullmatch(slug):
-        keys.refuse("slug", f"“{slug}” cannot stand in an address", SLUG_WORDS)
-    form = keys.choice("form", FORMS)
+    if slug and not SLUG_PATTERN.fullmatch(slug):
+        keys.add_problem_at_key(
+            "slug", f"“{slug}” cannot stand in an address", SLUG_DESCRIPTION
+        )
+    form = keys.choice("form", READERS_BY_FORM)
     unit = keys.text("unit", "")
-    public_sample = keys.flag("public_sample")
+    public_sample = keys.read_flag("public_sample")
     dimensions = tuple(_iterate_dimensions(keys))
     gold, answer = keys.table("gold"), keys.table("answer", {})
     names = _read_display_names(keys)
@@ -187,14 +209,16 @@ def _read_task_type(
         "unit": unit,
         "dimensions": dimensions,
     }
-    task: InstanceTask | None = FORMS[form](settings, answer, keys, rules)
+    task: InstanceTask | None = READERS_BY_FORM[form](settings, answer, keys, rules)
     if task is not None:
         refuse_unknown_values(task, gold, answer)
     for table in (gold, answer):
         table.close()
     own = (
-        read_measures(files[MEASURES], place(MEASURES), faults)
-        if MEASURES in files
+        parse_measure_classes(
+            files[MEASURES_FILE_NAME], place(MEASURES_FILE_NAME), faults
+        )
+        if MEASURES_FILE_NAME in files
         else None
     )
     rule_sets: dict[str, Any] = {}
@@ -205,38 +229,38 @@ def _read_task_type(
         official = _read_official_program(
             keys,
             files,
-            place(PROGRAM),
+            place(PROGRAM_FILE_NAME),
             form,
             given,
             faults,
             parses_program=parses_program,
         )
-        naming = Naming(
-            f"{form}-one" if isinstance(task, EvidenceOfOne) else form,
+        naming = MeasureListReader(
+            f"{form}-one" if isinstance(task, SingleVerdictTask) else form,
             given,
             own,
             official,
         )
         rule_sets = _read_rule_sets(rules, naming)
         _require_first_rules_without_program(rules, rule_sets)
-        view = read_view(keys, form, task)
+        view = read_instance_view(keys, form, task)
     else:
-        keys.value(VIEW, None)
-        keys.value(TABLE, None)
+        keys.value(VIEW_TABLE_KEY, None)
+        keys.value(PROGRAM_TABLE_KEY, None)
     keys.close()
     if faults or task is None:
         return None, faults
-    digest, text = _compute_scoring_digest(files), files.get(MEASURES, "")
-    names = marked_names(rule_sets, names)
+    digest, text = _compute_scoring_digest(files), files.get(MEASURES_FILE_NAME, "")
+    names = add_suffix_to_official_metric_names(rule_sets, names)
     facts: dict[str, Any] = {"display_names": names.pop("", {})}
     if isinstance(task, RankingTask):
         facts |= {
-            "options": (CUTS,),
+            "options": (CUTOFFS_OPTION,),
             "further_metrics": partial(
                 _select_metrics_at_cutoffs, rule_sets, task.longest
             ),
         }
-    declared = Declared(
+    declared = DeclaredTaskProperties(
         name=slug,
         form=form,
         digest=digest,
@@ -244,15 +268,15 @@ def _read_task_type(
         translations=names,
         public_sample=public_sample,
         baselines=read_baselines(baselines, form, task, files, faults),
-        own_measures="" if is_trusted(text) else text,
-        program=files.get(PROGRAM, ""),
-        program_rules=rules_of_program(rule_sets),
+        own_measures="" if is_trusted_measures_file(text) else text,
+        program=files.get(PROGRAM_FILE_NAME, ""),
+        program_rules=list_rule_sets_with_program_metrics(rule_sets),
         view=view,
-        toml_given_out=without_table(files[TOML], ("task", VIEW)),
+        toml_given_out=remove_toml_table(files[TOML], ("task", VIEW_TABLE_KEY)),
     )
     task_type = TaskType.of(
         task,
-        slug=f"{DECLARED}{slug}@{digest[:8]}",
+        slug=f"{DECLARED_SLUG_PREFIX}{slug}@{digest[:8]}",
         title=title,
         unit=unit.replace("_", " ") or "instance",
         rules=rule_sets,
@@ -265,56 +289,66 @@ def _read_task_type(
 
 
 def _read_official_program(
-    keys: Keys,
-    files: Files,
+    keys: TomlTable,
+    files: FileTextsByName,
     shown: str,
     form: str,
     given: Mapping[str, Any],
     faults: list[Problem],
     *,
     parses_program: bool,
-) -> Official | None:
+) -> OfficialProgramWithLayout | None:
     """Return the official scoring program of a task and the layout of the program's
     input files. Return None if the folder has no official program or the program has a
     fault.
     """
-    if TABLE not in keys:
-        keys.value(TABLE, None)
+    if PROGRAM_TABLE_KEY not in keys:
+        keys.value(PROGRAM_TABLE_KEY, None)
         return None
-    layout = read_layout(keys.table(TABLE), form, given)
-    if PROGRAM not in files:
-        keys.refuse(TABLE, f"there is no {PROGRAM}", "the program beside task.toml")
+    layout = read_program_input_layout(keys.table(PROGRAM_TABLE_KEY), form, given)
+    if PROGRAM_FILE_NAME not in files:
+        keys.add_problem_at_key(
+            PROGRAM_TABLE_KEY,
+            f"there is no {PROGRAM_FILE_NAME}",
+            "the program beside task.toml",
+        )
         return None
-    program = read_program(files[PROGRAM], shown, faults, parses_code=parses_program)
+    program = validate_program_json(
+        files[PROGRAM_FILE_NAME], shown, faults, parses_code=parses_program
+    )
     if layout is None or program is None:
         return None
-    return Official(program.text, layout)
+    return OfficialProgramWithLayout(program.text, layout)
 
 
 def _require_first_rules_without_program(
-    rules: Iterable[Keys], rule_sets: Mapping[str, tuple[MetricRef, ...]]
+    rules: Iterable[TomlTable], rule_sets: Mapping[str, tuple[MetricRef, ...]]
 ) -> None:
     """Refuse `task.toml` if the first rule set contains metrics of the official
     program, because every site must be able to compute the first rule set.
     """
     first = next(iter(rules), None)
-    if first is not None and next(iter(rule_sets), "") in rules_of_program(rule_sets):
+    if first is not None and next(
+        iter(rule_sets), ""
+    ) in list_rule_sets_with_program_metrics(rule_sets):
         message = "the first rule set has columns of the official program"
         expected = "them in a rule set of their own, behind the first"
-        first.refuse("measures", message, expected)
+        first.add_problem_at_key("measures", message, expected)
 
 
-def _read_rule_sets(rules: Iterable[Keys], naming: Naming) -> dict[str, Any]:
+def _read_rule_sets(
+    rules: Iterable[TomlTable], naming: MeasureListReader
+) -> dict[str, Any]:
     """Return a mapping from the name of each rule set to the metrics of the rule set.
     Refuse two rule sets with the same name, and invalid names of rule sets.
     """
     rule_sets: dict[str, Any] = {}
     for rule in rules:
         name = rule.text("name")
-        if name and not SLUG.fullmatch(name):
-            rule.refuse("name", f"“{name}” is no name", SLUG_WORDS)
+        if name and not SLUG_PATTERN.fullmatch(name):
+            rule.add_problem_at_key("name", f"“{name}” is no name", SLUG_DESCRIPTION)
         elif name in rule_sets:
-            rule.refuse("name", f"two rule sets are called “{name}”")
+            rule.add_problem_at_key("name", f"two rule sets are called “{name}”")
         rule_sets[name] = naming.metrics(rule)
         rule.close()
     return rule_sets
@@ -333,7 +367,7 @@ def _select_metrics_at_cutoffs(
     found: dict[str, MetricRef] = {}
     for name, metric in known.items():
         for cut in (
-            cutoffs(options, longest)
+            parse_cutoffs(options, longest)
             if "cut" in metric.arguments and "@" in name
             else ()
         ):
@@ -345,7 +379,7 @@ def _select_metrics_at_cutoffs(
 
 
 def _add_declaration_to_public_files(
-    task: InstanceTask, declared: Declared
+    task: InstanceTask, declared: DeclaredTaskProperties
 ) -> Callable[..., Any]:
     """Return a function that yields the task's public files, `task.toml`, and the
     sample. Participants can validate and score runs offline with `task.toml` and the
@@ -354,36 +388,54 @@ def _add_declaration_to_public_files(
     The yielded sample contains the sample run and the public fields of the sample's
     instances.
     """
-    files = {**declared.files, **declared.referenced}
+    files = {**declared.files, **declared.scoring_files}
 
     def public_files(*given: Any) -> Any:
         yield from task.public_files(*given)
-        for name in (TOML, MEASURES, PROGRAM, CARD, f"{SAMPLE}/run.jsonl"):
+        for name in (
+            TOML,
+            MEASURES_FILE_NAME,
+            PROGRAM_FILE_NAME,
+            TASK_CARD_FILE_NAME,
+            f"{SAMPLE_FOLDER_NAME}/run.jsonl",
+        ):
             if name in files:
                 yield name.replace("/", "-"), files[name].encode()
-        if gold := sample_files(files, f"{SAMPLE}/gold"):
+        if gold := open_sample_files(files, f"{SAMPLE_FOLDER_NAME}/gold"):
             instances = task.content(gold, with_gold=True).instances
-            yield f"{SAMPLE}-instances.jsonl", as_lines(map(task.public, instances))
+            yield (
+                f"{SAMPLE_FOLDER_NAME}-instances.jsonl",
+                format_as_json_lines(map(task.public, instances)),
+            )
 
     return public_files
 
 
-def sample_files(files: Files, beginning: str, shown: str = SAMPLE) -> list[InputFile]:
+def open_sample_files(
+    files: FileTextsByName, beginning: str, shown: str = SAMPLE_FOLDER_NAME
+) -> list[InputFile]:
     return [
         InputFile(inside, f"{shown}/{inside}", partial(BytesIO, text.encode()))
         for name, text in files.items()
-        if name.startswith(beginning) and (inside := name.removeprefix(f"{SAMPLE}/"))
+        if name.startswith(beginning)
+        and (inside := name.removeprefix(f"{SAMPLE_FOLDER_NAME}/"))
     ]
 
 
-def _read_gold_settings(gold: Keys, task_form: str) -> dict[str, Any]:
-    form = gold.choice("files", FILES_OF.get(task_form, FILE_FORMS), FILE_FORMS[0])
+def _read_gold_settings(gold: TomlTable, task_form: str) -> dict[str, Any]:
+    form = gold.choice(
+        "files",
+        GOLD_FORMATS_BY_FORM.get(task_form, GOLD_FILE_FORMATS),
+        GOLD_FILE_FORMATS[0],
+    )
     delimiter = gold.text("delimiter", "")
-    quotes = gold.flag("quotes") if "quotes" in gold else None
-    if quotes is not None and form not in TABLES:
-        gold.refuse("quotes", f"“quotes” says nothing of {form}", "files of csv or tsv")
-    if delimiter and (form not in TABLES or len(delimiter) > 1):
-        gold.refuse(
+    quotes = gold.read_flag("quotes") if "quotes" in gold else None
+    if quotes is not None and form not in DEFAULT_DELIMITERS_BY_FORMAT:
+        gold.add_problem_at_key(
+            "quotes", f"“quotes” says nothing of {form}", "files of csv or tsv"
+        )
+    if delimiter and (form not in DEFAULT_DELIMITERS_BY_FORMAT or len(delimiter) > 1):
+        gold.add_problem_at_key(
             "delimiter", f"“{delimiter}” parts no {form}", "one character, for csv"
         )
     shown, hidden, key = (
@@ -393,14 +445,15 @@ def _read_gold_settings(gold: Keys, task_form: str) -> dict[str, Any]:
     )
     for path in hidden:
         if (head := path.partition(".")[0]) not in shown:
-            gold.refuse(
-                "hidden", f"“{path}” is in no field that is shown{near(head, shown)}"
+            gold.add_problem_at_key(
+                "hidden",
+                f"“{path}” is in no field that is shown{format_similar_name_hint(head, shown)}",
             )
     field = gold.text("field")
-    shape = read_shape(gold, task_form, form)
-    for name, secret in product(shown, secret_fields(shape, field)):
+    shape = read_gold_shape(gold, task_form, form)
+    for name, secret in product(shown, list_secret_gold_fields(shape, field)):
         if secret == name or (secret.startswith(f"{name}.") and secret not in hidden):
-            gold.refuse(
+            gold.add_problem_at_key(
                 "shown",
                 f"“{name}” shows the answer, which is “{secret}”",
                 "fields without it",
@@ -411,40 +464,52 @@ def _read_gold_settings(gold: Keys, task_form: str) -> dict[str, Any]:
     return settings
 
 
-def _iterate_dimensions(keys: Keys) -> Any:
+def _iterate_dimensions(keys: TomlTable) -> Any:
     said, example = (
         keys.value("dimensions", []),
         '{ name = "year", field = "published" }',
     )
     if not isinstance(said, list):
-        keys.refuse("dimensions", "“dimensions” is no list", f'["section", {example}]')
+        keys.add_problem_at_key(
+            "dimensions", "“dimensions” is no list", f'["section", {example}]'
+        )
         return
     names: set[str] = set()
     for entry in said:
         own = keys.entry("dimensions", entry)
         if own is None:
-            keys.refuse("dimensions", "a dimension is no text and no table", example)
+            keys.add_problem_at_key(
+                "dimensions", "a dimension is no text and no table", example
+            )
             continue
         name = own.text("name")
         if name in names:
-            own.refuse("name", f"two dimensions are called “{name}”")
+            own.add_problem_at_key("name", f"two dimensions are called “{name}”")
         names.add(name)
         reading = own.text("as", "")
-        if reading and reading not in READINGS and not DATE.fullmatch(reading):
-            expected = f"one of {', '.join(READINGS)}, before:2026-01-31"
-            own.refuse("as", f"“{reading}” is not known here", expected)
+        if (
+            reading
+            and reading not in DIMENSION_READINGS
+            and not DATE_READING_PATTERN.fullmatch(reading)
+        ):
+            expected = f"one of {', '.join(DIMENSION_READINGS)}, before:2026-01-31"
+            own.add_problem_at_key("as", f"“{reading}” is not known here", expected)
         cuts = own.value("cuts", [])
         are_numbers = isinstance(cuts, list) and all(
             type(cut) in (int, float) for cut in cuts
         )
         if not are_numbers or cuts != sorted(set(cuts)):
-            own.refuse("cuts", "“cuts” is no list of rising numbers", "[20, 40]")
+            own.add_problem_at_key(
+                "cuts", "“cuts” is no list of rising numbers", "[20, 40]"
+            )
             cuts = []
         joined = own.value("with", {})
         if not isinstance(joined, dict) or not all(
             isinstance(value, str) for value in joined.values()
         ):
-            own.refuse("with", "“with” is no table of texts", '{ label = "VALID" }')
+            own.add_problem_at_key(
+                "with", "“with” is no table of texts", '{ label = "VALID" }'
+            )
             joined = {}
         yield Dimension(
             name=name,
@@ -457,7 +522,7 @@ def _iterate_dimensions(keys: Keys) -> Any:
         own.close()
 
 
-def _read_display_names(keys: Keys) -> dict[str, dict[str, str]]:
+def _read_display_names(keys: TomlTable) -> dict[str, dict[str, str]]:
     """Return the display names of metrics and classes for each language that
     `task.toml` contains. Names that are directly in the table [task.names] belong to no
     language, and have an empty key in the result.
@@ -472,7 +537,7 @@ def _read_display_names(keys: Keys) -> dict[str, dict[str, str]]:
         elif isinstance(value, str):
             names[""][name] = value
         else:
-            said.refuse(
+            said.add_problem_at_key(
                 name,
                 f"“{name}” is no text",
                 "a name in quotes, or a table of names for a language",
@@ -480,36 +545,36 @@ def _read_display_names(keys: Keys) -> dict[str, dict[str, str]]:
     return names
 
 
-def _compute_scoring_digest(files: Files) -> str:
+def _compute_scoring_digest(files: FileTextsByName) -> str:
     """Return the SHA-256 of the files in a task folder that determine scores."""
     task = {
         name: value
         for name, value in read_toml(files[TOML])["task"].items()
-        if name not in WORDS
+        if name not in KEYS_WITHOUT_EFFECT_ON_SCORES
     }
     text = json.dumps(
         task, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str
     )
-    content = f"{text}\n{files.get(MEASURES, '')}"
-    if PROGRAM in files:
-        content = f"{content}\n{files[PROGRAM]}"
+    content = f"{text}\n{files.get(MEASURES_FILE_NAME, '')}"
+    if PROGRAM_FILE_NAME in files:
+        content = f"{content}\n{files[PROGRAM_FILE_NAME]}"
     return hashlib.sha256(content.encode()).hexdigest()
 
 
 def _find_card_faults(
-    files: Files, shown: str, task_type: TaskType | None
+    files: FileTextsByName, shown: str, task_type: TaskType | None
 ) -> list[Problem]:
-    if CARD not in files:
+    if TASK_CARD_FILE_NAME not in files:
         expected = "what is asked, format, data, rules, citation"
         return [Problem(file=shown, message="there is no card", expected=expected)]
-    headings = {line.rstrip() for line in files[CARD].split("\n")}
+    headings = {line.rstrip() for line in files[TASK_CARD_FILE_NAME].split("\n")}
     return [
         Problem(
             file=shown,
             message=f"there is no section “## {section}”",
-            expected=", ".join(SECTIONS),
+            expected=", ".join(REQUIRED_CARD_SECTIONS),
         )
-        for section in SECTIONS
+        for section in REQUIRED_CARD_SECTIONS
         if f"## {section}" not in headings
     ] + [
         Problem(

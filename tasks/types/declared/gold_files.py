@@ -11,43 +11,52 @@ from itertools import permutations
 from typing import Any
 
 from tasks.types.declared.fields import (
-    ANSWERS,
-    NOTHING,
-    Rows,
-    is_key,
-    names_of,
-    scalars,
-    words,
+    ANSWER_FIELD_NAMES_BY_FORM,
+    EMPTY_VALUES,
+    RecordRows,
+    compute_mean_word_count,
+    has_unique_values,
+    list_nonempty_fields,
+    list_scalar_values_as_texts,
 )
 from tasks.types.declared.recognised import (
-    LIKELY,
-    SURE,
-    UNSURE,
-    Guess,
-    Reading,
-    guess_answer,
-    guess_id,
+    LIKELY_CONFIDENCE,
+    SURE_CONFIDENCE,
+    UNSURE_CONFIDENCE,
+    AnswerFieldReading,
+    SettingGuess,
+    guess_answer_field,
+    guess_id_settings,
 )
-from tasks.types.declared.tag_proposals import bio_records, is_bio
+from tasks.types.declared.tag_proposals import is_bio_file_of_tag_task, read_bio_records
 from tasks.types.files import Files, InputFile
 from tasks.types.forms.bio import BIO
 from tasks.types.forms.instances import TREC
-from tasks.types.forms.shapes import QUERY, GoldShape, label_text, query_records
+from tasks.types.forms.shapes import (
+    DEFAULT_QUERY_COLUMN,
+    GoldFileLayout,
+    convert_label_to_text,
+    read_query_records,
+)
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.jsonlines import (
-    LINES,
-    Record,
+    JSON_LINES_SUFFIXES,
+    JsonRecord,
+    get_record_id,
     is_records_file,
     read_records,
-    record_id,
 )
-from tasks.types.problems import InputRefused, Problem, Problems
-from tasks.types.tables import TABLES, TableForm, table_records
-from tasks.types.text import decoded
+from tasks.types.problems import InputRefused, Problem, ProblemList
+from tasks.types.tables import (
+    DEFAULT_DELIMITERS_BY_FORMAT,
+    TableFormat,
+    iterate_table_records,
+)
+from tasks.types.text import decode_utf8_or_windows_1252
 
-Values = dict[str, Any]
-QRELS = (".txt", ".qrels", ".trec")
-_QRELS_LINE = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d{1,9}\s*")
+TomlValues = dict[str, Any]
+QRELS_SUFFIXES = (".txt", ".qrels", ".trec")
+_QRELS_LINE_PATTERN = re.compile(r"\S+\s+\S+\s+\S+\s+-?\d{1,9}\s*")
 #: `_FIELD_NAME_PATTERN` matches typical names of an instance's fields, such as `text`.
 #: Objects with a key that `_FIELD_NAME_PATTERN` matches do not map ids to instances.
 _FIELD_NAME_PATTERN = re.compile(
@@ -64,26 +73,26 @@ _GRADE_FIELD_PATTERN = re.compile(
 _IRRELEVANT_LABEL_PATTERN = re.compile(
     r"(no|not|non|irrelevant|un|nei|neutral|false|negative)([ _-].*)?", re.IGNORECASE
 )
-MAX_WORDS, MAX_PAIRED = 10, 6
+MAX_DISTINCT_GRADE_LABELS, MAX_FIELDS_TRIED_IN_PAIR = 10, 6
 
 
 @dataclass(frozen=True)
-class GoldFile:
+class GoldFileWithRows:
     """A gold file (a file of reference answers) and its rows. ``keys`` are the settings
     that `task.toml` needs to read the file.
     """
 
     file: InputFile
-    records: Sequence[Record]
+    records: Sequence[JsonRecord]
     keys: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> RecordRows:
         return [record.value for record in self.records]
 
 
 @dataclass(frozen=True)
-class Recognised:
+class RecognisedGold:
     """The gold instances that were recognised in files, and the settings for reading
     the files. One field of each instance contains the gold answer.
 
@@ -94,9 +103,9 @@ class Recognised:
     """
 
     main: str
-    rows: Rows
-    keys: Values
-    guesses: Sequence[Guess]
+    rows: RecordRows
+    keys: TomlValues
+    guesses: Sequence[SettingGuess]
     labels: Sequence[str] = ()
     pool: str = ""
     pool_key: str = ""
@@ -113,36 +122,38 @@ class Recognised:
 
 
 def read_gold_files(
-    files: Files, form: str, gold: Values, problems: Problems
-) -> dict[str, GoldFile]:
+    files: Files, form: str, gold: TomlValues, problems: ProblemList
+) -> dict[str, GoldFileWithRows]:
     """Return a mapping from file name to gold file, without files that have no rows."""
-    found: dict[str, GoldFile] = {}
+    found: dict[str, GoldFileWithRows] = {}
     for file in files:
         name = file.name.rpartition("/")[2]
-        if is_bio(file, form):
-            found[name] = GoldFile(file, bio_records(file, problems), {"files": BIO})
-        elif file.suffix.removeprefix(".") in TABLES:
-            found[name] = GoldFile(
+        if is_bio_file_of_tag_task(file, form):
+            found[name] = GoldFileWithRows(
+                file, read_bio_records(file, problems), {"files": BIO}
+            )
+        elif file.suffix.removeprefix(".") in DEFAULT_DELIMITERS_BY_FORMAT:
+            found[name] = GoldFileWithRows(
                 file, [*_iterate_table_records(file, problems, form, gold)]
             )
         elif is_records_file(file.name):
             found[name] = _read_json_gold(file, form, problems)
-        elif form == "ranking" and file.suffix in QRELS:
+        elif form == "ranking" and file.suffix in QRELS_SUFFIXES:
             found[name] = _read_qrels_file(file)
     return found
 
 
-def table_form(file: InputFile, gold: Values) -> TableForm:
+def choose_table_form(file: InputFile, gold: TomlValues) -> TableFormat:
     kind = file.suffix.removeprefix(".")
     if gold.get("files", kind) != kind:
-        return TableForm(kind)
-    return TableForm(kind, gold.get("delimiter", ""), gold.get("quotes"))
+        return TableFormat(kind)
+    return TableFormat(kind, gold.get("delimiter", ""), gold.get("quotes"))
 
 
 def _iterate_table_records(
-    file: InputFile, problems: Problems, form: str, gold: Values
-) -> Iterator[Record]:
-    records = table_records(file, table_form(file, gold), problems)
+    file: InputFile, problems: ProblemList, form: str, gold: TomlValues
+) -> Iterator[JsonRecord]:
+    records = iterate_table_records(file, choose_table_form(file, gold), problems)
     if form != "numbers":
         return records
     # Table cells are read as text, so numeric cells are converted to numbers.
@@ -163,19 +174,28 @@ def _convert_numeric_cell(cell: Any) -> Any:
     return cell
 
 
-def _read_json_gold(file: InputFile, form: str, problems: Problems) -> GoldFile:
-    if file.suffix in LINES or not (items := _read_instances_by_id(file)):
-        return GoldFile(file, [*read_records(file, problems)])
+def _read_json_gold(
+    file: InputFile, form: str, problems: ProblemList
+) -> GoldFileWithRows:
+    if file.suffix in JSON_LINES_SUFFIXES or not (items := _read_instances_by_id(file)):
+        return GoldFileWithRows(file, [*read_records(file, problems)])
     fields = {name for value in items.values() for name in _read_instance_fields(value)}
     names = ("id", "key", "instance_id", *(f"id_{n}" for n in range(len(fields))))
     key = next(name for name in names if name not in fields)
     records = [
-        Record(file.shown, None, position, {**_read_instance_fields(value), key: name})
+        JsonRecord(
+            file.shown, None, position, {**_read_instance_fields(value), key: name}
+        )
         if _read_instance_fields(value)
-        else Record(file.shown, None, position, {ANSWERS[form][0]: value, key: name})
+        else JsonRecord(
+            file.shown,
+            None,
+            position,
+            {ANSWER_FIELD_NAMES_BY_FORM[form][0]: value, key: name},
+        )
         for position, (name, value) in enumerate(items.items(), start=1)
     ]
-    return GoldFile(file, records, {"files": "json", "keyed": True, "id": key})
+    return GoldFileWithRows(file, records, {"files": "json", "keyed": True, "id": key})
 
 
 def _read_instance_fields(value: Any) -> Mapping[str, Any]:
@@ -191,7 +211,7 @@ def _read_instance_fields(value: Any) -> Mapping[str, Any]:
 def _read_instances_by_id(file: InputFile) -> Mapping[str, Any] | None:
     """Return a file's JSON object that maps ids to instances, or None for other JSON."""
     with suppress(ValueError, InputRefused):
-        items = read_json(decoded(file.read()))
+        items = read_json(decode_utf8_or_windows_1252(file.read()))
         if not isinstance(items, dict) or len(items) < 2:
             return None
         kinds = {type(value) for value in items.values()}
@@ -200,24 +220,28 @@ def _read_instances_by_id(file: InputFile) -> Mapping[str, Any] | None:
     return None
 
 
-def _read_qrels_file(file: InputFile) -> GoldFile:
+def _read_qrels_file(file: InputFile) -> GoldFileWithRows:
     """Read a file of qrels (relevance judgements), with a row per line."""
-    lines = decoded(file.read()).splitlines()
+    lines = decode_utf8_or_windows_1252(file.read()).splitlines()
     filled = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    if filled and all(_QRELS_LINE.fullmatch(line) for _, line in filled):
+    if filled and all(_QRELS_LINE_PATTERN.fullmatch(line) for _, line in filled):
         records = []
         for number, line in filled:
             topic, _, document, grade = line.split()
-            row = {TOPIC: topic, DOCUMENT: document, GRADE: max(0, int(grade))}
-            records.append(Record(file.shown, number, number, row, line))
-        return GoldFile(file, records, {"files": TREC})
-    return GoldFile(file, ())
+            row = {
+                QRELS_TOPIC_FIELD: topic,
+                QRELS_DOCUMENT_FIELD: document,
+                QRELS_GRADE_FIELD: max(0, int(grade)),
+            }
+            records.append(JsonRecord(file.shown, number, number, row, line))
+        return GoldFileWithRows(file, records, {"files": TREC})
+    return GoldFileWithRows(file, ())
 
 
-TOPIC, DOCUMENT, GRADE = "id", "document", "grade"
+QRELS_TOPIC_FIELD, QRELS_DOCUMENT_FIELD, QRELS_GRADE_FIELD = "id", "document", "grade"
 
 
-def recognise(form: str, read: Mapping[str, GoldFile]) -> Recognised:
+def recognise_gold(form: str, read: Mapping[str, GoldFileWithRows]) -> RecognisedGold:
     """Determine which gold files contain the answers, the queries and the documents.
     Raises InputRefused if the files cannot be gold for the form of task.
     """
@@ -231,23 +255,25 @@ def recognise(form: str, read: Mapping[str, GoldFile]) -> Recognised:
 def _recognise_rows(
     form: str,
     main: str,
-    source: GoldFile,
+    source: GoldFileWithRows,
     *,
-    also: Callable[[Reading], bool] | None = None,
-) -> Recognised:
+    also: Callable[[AnswerFieldReading], bool] | None = None,
+) -> RecognisedGold:
     rows = source.rows
     if source.keys.get("keyed"):
-        keys: Values = {"id": source.keys["id"]}
+        keys: TomlValues = {"id": source.keys["id"]}
         reason = "the file is an object with an instance under each id"
-        guess = Guess("id", keys["id"], SURE, reason)
+        guess = SettingGuess("id", keys["id"], SURE_CONFIDENCE, reason)
         without = [
             {name: own for name, own in row.items() if name != keys["id"]}
             for row in rows
         ]
-        reading, answer = guess_answer(form, without, also=also)
+        reading, answer = guess_answer_field(form, without, also=also)
     else:
-        reading, answer = guess_answer(form, _remove_id_field(form, rows), also=also)
-        keys, guess = guess_id(
+        reading, answer = guess_answer_field(
+            form, _remove_id_field(form, rows), also=also
+        )
+        keys, guess = guess_id_settings(
             form, _remove_answer_fields(rows, reading), reading.field
         )
     gold = {**source.keys, **keys, **reading.keys, "field": reading.field}
@@ -255,7 +281,7 @@ def _recognise_rows(
         {**row, reading.field: value}
         for row, value in zip(_add_ids_to_rows(rows, keys), reading.values, strict=True)
     ]
-    return Recognised(
+    return RecognisedGold(
         main=main,
         rows=_remove_column_fields(converted, reading),
         keys=gold,
@@ -264,12 +290,12 @@ def _recognise_rows(
     )
 
 
-def _remove_id_field(form: str, rows: Rows) -> Rows:
+def _remove_id_field(form: str, rows: RecordRows) -> RecordRows:
     """Return the rows without the id field, because an id could be mistaken for an
     answer. Return the rows unchanged if no field is certain to be the id.
     """
-    keys, guess = guess_id(form, rows, "")
-    if guess.confidence != SURE or "ids" in keys or "numbered" in keys:
+    keys, guess = guess_id_settings(form, rows, "")
+    if guess.confidence != SURE_CONFIDENCE or "ids" in keys or "numbered" in keys:
         return rows
     return [
         {name: value for name, value in row.items() if name != keys["id"]}
@@ -277,27 +303,27 @@ def _remove_id_field(form: str, rows: Rows) -> Rows:
     ]
 
 
-def _remove_answer_fields(rows: Rows, reading: Reading) -> Rows:
+def _remove_answer_fields(rows: RecordRows, reading: AnswerFieldReading) -> RecordRows:
     own = {reading.field, *reading.keys.get("columns", ())}
     return [{name: v for name, v in row.items() if name not in own} for row in rows]
 
 
-def _remove_column_fields(rows: Rows, reading: Reading) -> Rows:
+def _remove_column_fields(rows: RecordRows, reading: AnswerFieldReading) -> RecordRows:
     own = set(reading.keys.get("columns", ()))
     return [{name: v for name, v in row.items() if name not in own} for row in rows]
 
 
-def _add_ids_to_rows(rows: Rows, keys: Values) -> Rows:
+def _add_ids_to_rows(rows: RecordRows, keys: TomlValues) -> RecordRows:
     """Return the rows of gold, each with an id. If the rows have no id field, the id is
     composed of several fields or is the row number.
     """
-    shape = GoldShape(
+    shape = GoldFileLayout(
         ids=tuple(keys.get("ids", ())), numbered=keys.get("numbered", False)
     )
     if not (shape.ids or shape.numbered):
         return rows
     names = (
-        shape.name_of(Record("", None, position, row), keys["id"])
+        shape.get_instance_id(JsonRecord("", None, position, row), keys["id"])
         for position, row in enumerate(rows, start=1)
     )
     return [{**row, keys["id"]: name} for row, name in zip(rows, names, strict=True)]
@@ -313,29 +339,31 @@ class _DocumentPool:
     ids: frozenset[str]
 
 
-def _find_possible_pools(read: Mapping[str, GoldFile]) -> list[_DocumentPool]:
+def _find_possible_pools(read: Mapping[str, GoldFileWithRows]) -> list[_DocumentPool]:
     return [
         _DocumentPool(name, key, frozenset(str(row[key]) for row in source.rows))
         for name, source in read.items()
         if source.records and not source.keys
-        for key in names_of(source.rows)
-        if is_key(source.rows, key)
+        for key in list_nonempty_fields(source.rows)
+        if has_unique_values(source.rows, key)
     ]
 
 
-def ids_in(value: Any) -> Iterator[str]:
+def iterate_ids_in_value(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield from map(str, value)
     elif isinstance(value, list):
         for own in value:
-            yield from ids_in(own) if isinstance(own, list) else [str(own)]
+            yield from (
+                iterate_ids_in_value(own) if isinstance(own, list) else [str(own)]
+            )
     elif value not in (None, ""):
         yield str(value)
 
 
 def _recognise_ranking(
-    form: str, read: Mapping[str, GoldFile], main: str
-) -> Recognised:
+    form: str, read: Mapping[str, GoldFileWithRows], main: str
+) -> RecognisedGold:
     pools = _find_possible_pools(read)
     if form == "ranking":
         qrels = [name for name, own in read.items() if own.keys.get("files") == TREC]
@@ -355,23 +383,23 @@ def _recognise_ranking(
     for name in read:
         with suppress(InputRefused):
             found = _recognise_rows(form, name, read[name])
-            if found.guesses[1].confidence != UNSURE:
+            if found.guesses[1].confidence != UNSURE_CONFIDENCE:
                 return found
     return _recognise_rows(form, main, read[main])
 
 
 def _recognise_ids_of_pool(
-    form: str, name: str, source: GoldFile, pool: _DocumentPool
-) -> Recognised | None:
+    form: str, name: str, source: GoldFileWithRows, pool: _DocumentPool
+) -> RecognisedGold | None:
     """Return the gold instances of a file if all answers are ids of documents in the
     pool (list of candidates), otherwise None.
     """
 
-    def is_known(reading: Reading) -> bool:
+    def is_known(reading: AnswerFieldReading) -> bool:
         named = {
             part.partition(":")[0] if form == "evidence" else part
             for value in reading.values
-            for part in ids_in(value)
+            for part in iterate_ids_in_value(value)
         }
         return bool(named) and named <= pool.ids
 
@@ -382,10 +410,10 @@ def _recognise_ids_of_pool(
     except InputRefused:
         return None
     values = [row.get(found.answer) for row in found.rows]
-    if not is_known(Reading(found.answer, values, "")):
+    if not is_known(AnswerFieldReading(found.answer, values, "")):
         return None
     reason = f"“{pool.key}” of {pool.name} has every id of “{found.answer}”"
-    guess = Guess("pool", pool.name, SURE, reason)
+    guess = SettingGuess("pool", pool.name, SURE_CONFIDENCE, reason)
     return replace(
         found, pool=pool.name, pool_key=pool.key, guesses=[*found.guesses, guess]
     )
@@ -403,7 +431,7 @@ class _QueryDocumentPair:
 
 
 def _find_query_document_pair(
-    source: GoldFile, pools: Sequence[_DocumentPool]
+    source: GoldFileWithRows, pools: Sequence[_DocumentPool]
 ) -> _QueryDocumentPair | None:
     """Return the names of the fields with the query id and with the document id, and
     the pool of documents. Return None if the rows of the file are not pairs of a query
@@ -414,41 +442,43 @@ def _find_query_document_pair(
         return None
     plain = [
         name
-        for name in names_of(rows)
+        for name in list_nonempty_fields(rows)
         if _PAIR_ID_FIELD_PATTERN.search(name)
-        and len(scalars(rows, name) or ()) == len(rows)
-    ][:MAX_PAIRED]
+        and len(list_scalar_values_as_texts(rows, name) or ()) == len(rows)
+    ][:MAX_FIELDS_TRIED_IN_PAIR]
     for query, document in permutations(plain, 2):
         pairs = {(str(row[query]), str(row[document])) for row in rows}
         documents = {document for _, document in pairs}
         is_repeated = len({query for query, _ in pairs}) < len(rows) == len(pairs)
         pool = next((pool for pool in pools if documents <= pool.ids), None)
-        if is_repeated and pool and words(rows, query) <= 2:
+        if is_repeated and pool and compute_mean_word_count(rows, query) <= 2:
             return _QueryDocumentPair(query, document, pool)
     return None
 
 
 def _recognise_pairs(
-    read: Mapping[str, GoldFile],
+    read: Mapping[str, GoldFileWithRows],
     name: str,
     pair: _QueryDocumentPair,
     pools: Sequence[_DocumentPool],
-) -> Recognised:
+) -> RecognisedGold:
     source, query, document, pool = read[name], pair.query, pair.document, pair.pool
     grades = _find_grade_settings(source.rows, query, document)
     answer = grades.name
     keys = {"id": query, "field": answer, "document": document, **grades.keys}
-    shape = GoldShape(document=document, relevant=tuple(keys.get("relevant", ())))
-    grouped = shape.records(source.records, query, answer, Problems(), is_table=False)
+    shape = GoldFileLayout(document=document, relevant=tuple(keys.get("relevant", ())))
+    grouped = shape.records(
+        source.records, query, answer, ProblemList(), is_table=False
+    )
     rows = [dict(record.value) for record in grouped]
     reason = f"“{query}” stands in several rows, each with another “{document}”"
     has = f"“{pool.key}” of {pool.name} has every “{document}”"
     guesses = [
-        Guess("id", query, SURE, reason),
+        SettingGuess("id", query, SURE_CONFIDENCE, reason),
         grades.guess,
-        Guess("pool", pool.name, SURE, has),
+        SettingGuess("pool", pool.name, SURE_CONFIDENCE, has),
     ]
-    recognised = Recognised(
+    recognised = RecognisedGold(
         main=name,
         rows=rows,
         keys=keys,
@@ -469,36 +499,44 @@ class _GradeSettings:
     """
 
     name: str
-    guess: Guess
-    keys: Values = field(default_factory=dict)
+    guess: SettingGuess
+    keys: TomlValues = field(default_factory=dict)
 
 
-def _find_grade_settings(rows: Rows, query: str, document: str) -> _GradeSettings:
+def _find_grade_settings(rows: RecordRows, query: str, document: str) -> _GradeSettings:
     """Return the field with the relevance grades of documents, and the settings for
     reading the grades.
     """
-    for name in names_of(rows):
+    for name in list_nonempty_fields(rows):
         if name in (query, document) or not _GRADE_FIELD_PATTERN.search(name):
             continue
-        texts = [label_text(row[name]) for row in rows if row.get(name) not in NOTHING]
+        texts = [
+            convert_label_to_text(row[name])
+            for row in rows
+            if row.get(name) not in EMPTY_VALUES
+        ]
         if len(texts) < len(rows):
             continue
         if all(text.isdecimal() for text in texts):
             reason = f"“{name}” has whole numbers, which are grades"
-            return _GradeSettings(name, Guess("answer", name, LIKELY, reason))
+            return _GradeSettings(
+                name, SettingGuess("answer", name, LIKELY_CONFIDENCE, reason)
+            )
         distinct = [*dict.fromkeys(texts)]
         counting = [
             own for own in distinct if not _IRRELEVANT_LABEL_PATTERN.fullmatch(own)
         ]
-        if counting and len(distinct) <= MAX_WORDS:
+        if counting and len(distinct) <= MAX_DISTINCT_GRADE_LABELS:
             reason = f"“{name}” has {len(distinct)} words, and {len(counting)} of them seem to mean relevant"
-            guess = Guess("answer", name, UNSURE, reason)
+            guess = SettingGuess("answer", name, UNSURE_CONFIDENCE, reason)
             return _GradeSettings(name, guess, {"relevant": counting})
     reason = f"each row has a relevant “{document}”; no field has grades"
-    return _GradeSettings(document, Guess("answer", document, LIKELY, reason))
+    return _GradeSettings(
+        document, SettingGuess("answer", document, LIKELY_CONFIDENCE, reason)
+    )
 
 
-def _list_document_fields(rows: Rows, query: str, document: str) -> list[str]:
+def _list_document_fields(rows: RecordRows, query: str, document: str) -> list[str]:
     """Return the names of fields that may describe the document instead of the query.
 
     A field is taken to describe the query if rows with the same document have different
@@ -507,7 +545,7 @@ def _list_document_fields(rows: Rows, query: str, document: str) -> list[str]:
     """
     stem = re.split(r"[_\W]|(?=Id|ID)", query)[0].lower()
     found = []
-    for name in names_of(rows):
+    for name in list_nonempty_fields(rows):
         values: dict[str, set[str]] = {}
         for row in rows:
             values.setdefault(str(row[document]), set()).add(str(row.get(name)))
@@ -518,24 +556,31 @@ def _list_document_fields(rows: Rows, query: str, document: str) -> list[str]:
 
 
 def _recognise_qrels(
-    read: Mapping[str, GoldFile], name: str, pools: Sequence[_DocumentPool]
-) -> Recognised:
+    read: Mapping[str, GoldFileWithRows], name: str, pools: Sequence[_DocumentPool]
+) -> RecognisedGold:
     grades: dict[str, dict[str, int]] = {}
     for row in read[name].rows:
-        grades.setdefault(row[TOPIC], {})[row[DOCUMENT]] = row[GRADE]
+        grades.setdefault(row[QRELS_TOPIC_FIELD], {})[row[QRELS_DOCUMENT_FIELD]] = row[
+            QRELS_GRADE_FIELD
+        ]
     documents = {document for grade in grades.values() for document in grade}
     pool = next((pool for pool in pools if documents <= pool.ids), None)
-    rows = [{TOPIC: topic, "relevant": grade} for topic, grade in grades.items()]
+    rows = [
+        {QRELS_TOPIC_FIELD: topic, "relevant": grade} for topic, grade in grades.items()
+    ]
     reason = "the lines are qrels: topic, a number, document, grade"
     has = "each topic of the qrels is an instance"
-    guesses = [Guess("id", TOPIC, SURE, has), Guess("answer", name, SURE, reason)]
+    guesses = [
+        SettingGuess("id", QRELS_TOPIC_FIELD, SURE_CONFIDENCE, has),
+        SettingGuess("answer", name, SURE_CONFIDENCE, reason),
+    ]
     if pool:
         has = f"“{pool.key}” of {pool.name} has every document of the qrels"
-        guesses.append(Guess("pool", pool.name, SURE, has))
-    recognised = Recognised(
+        guesses.append(SettingGuess("pool", pool.name, SURE_CONFIDENCE, has))
+    recognised = RecognisedGold(
         main=name,
         rows=rows,
-        keys={"files": TREC, "id": TOPIC, "field": "relevant"},
+        keys={"files": TREC, "id": QRELS_TOPIC_FIELD, "field": "relevant"},
         guesses=guesses,
         pool=pool.name if pool else "",
         pool_key=pool.key if pool else "",
@@ -544,8 +589,10 @@ def _recognise_qrels(
 
 
 def _add_query_fields(
-    read: Mapping[str, GoldFile], recognised: Recognised, pools: Sequence[_DocumentPool]
-) -> Recognised:
+    read: Mapping[str, GoldFileWithRows],
+    recognised: RecognisedGold,
+    pools: Sequence[_DocumentPool],
+) -> RecognisedGold:
     """Add the fields in the query file to the gold instances, if the gold includes a
     query file.
     """
@@ -556,15 +603,19 @@ def _add_query_fields(
         own = [pool for pool in pools if pool.name == name and topics <= pool.ids]
         key = own[0].key if own else recognised.key
         records = (
-            source.records if own else [*query_records(source.file, key, Problems())]
+            source.records
+            if own
+            else [*read_query_records(source.file, key, ProblemList())]
         )
-        fields = {record_id(record.value, key): record.value for record in records}
+        fields = {get_record_id(record.value, key): record.value for record in records}
         if not topics <= fields.keys() or (
             "document" in recognised.keys and key != recognised.key
         ):
             continue
         header = (
-            "" if own else f"; it has no header, so its fields are {key} and {QUERY}"
+            ""
+            if own
+            else f"; it has no header, so its fields are {key} and {DEFAULT_QUERY_COLUMN}"
         )
         reason = f"{name} has every query of the gold{header}"
         rows = [
@@ -582,17 +633,24 @@ def _add_query_fields(
             rows=rows,
             keys={**recognised.keys, "id": key, "queries": name},
             queries=name,
-            guesses=[*recognised.guesses, Guess("queries", name, SURE, reason)],
+            guesses=[
+                *recognised.guesses,
+                SettingGuess("queries", name, SURE_CONFIDENCE, reason),
+            ],
         )
     return recognised
 
 
-def query_rows(source: GoldFile, key: str) -> Rows:
+def read_query_rows(source: GoldFileWithRows, key: str) -> RecordRows:
     """Return the queries in a file, which may have a header line."""
-    return [record.value for record in query_records(source.file, key, Problems())]
+    return [
+        record.value for record in read_query_records(source.file, key, ProblemList())
+    ]
 
 
-def without_candidates(found: Recognised, fields: Sequence[str]) -> Problem:
+def make_missing_documents_problem(
+    found: RecognisedGold, fields: Sequence[str]
+) -> Problem:
     """Return the problem that a ranking task has no documents for systems to rank."""
     message = "there is nothing to rank: no file has all documents that the gold names"
     if fields:

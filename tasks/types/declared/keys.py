@@ -7,12 +7,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from tasks.types.guarded.limits import Unreadable
+from tasks.types.guarded.limits import TextUnreadable
 from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.problems import Problem
-from tasks.types.toml_lines import KeyLines, KeyPath
+from tasks.types.toml_lines import TomlKeyLines, TomlKeyPath
 
-REQUIRED: Final = object()
+REQUIRED_KEY: Final = object()
 _KIND_DESCRIPTIONS = {
     bool: "true or false",
     str: "a text",
@@ -22,28 +22,28 @@ _KIND_DESCRIPTIONS = {
 _KIND_DESCRIPTIONS |= dict.fromkeys((int, float), "a number")
 
 
-class Faults(list[Problem]):
+class TomlProblems(list[Problem]):
     """The problems in a `task.toml`, in the order in which they were found."""
 
-    def __init__(self, file: str, lines: KeyLines | None = None) -> None:
+    def __init__(self, file: str, lines: TomlKeyLines | None = None) -> None:
         super().__init__()
         self.file, self._lines = file, lines
 
-    def add(self, path: KeyPath, message: str, expected: str = "") -> None:
+    def add(self, path: TomlKeyPath, message: str, expected: str = "") -> None:
         line = self._lines.line(path) if self._lines else None
         self.append(
             Problem(file=self.file, line=line, message=message, expected=expected)
         )
 
 
-class Keys:
+class TomlTable:
     """A table of a `task.toml` with typed access to its keys. Methods such as `text`
     return the value of a key, or the default if the key is faulty. The method `close`
     records a problem for each key that no method has read.
     """
 
     def __init__(
-        self, values: Mapping[str, Any], path: KeyPath, faults: Faults
+        self, values: Mapping[str, Any], path: TomlKeyPath, faults: TomlProblems
     ) -> None:
         self.values, self.path, self.faults = values, path, faults
         self._taken: dict[str, None] = {}
@@ -51,36 +51,44 @@ class Keys:
     def __contains__(self, name: str) -> bool:
         return name in self.values
 
-    def value(self, name: str, default: Any = REQUIRED) -> Any:
+    def value(self, name: str, default: Any = REQUIRED_KEY) -> Any:
         self._taken[name] = None
-        if name not in self.values and default is REQUIRED:
+        if name not in self.values and default is REQUIRED_KEY:
             self.faults.add(self.path, f"“{name}” is missing")
         return self.values.get(name, default)
 
-    def refuse(self, name: str, message: str, expected: str = "") -> None:
+    def add_problem_at_key(self, name: str, message: str, expected: str = "") -> None:
         self.faults.add((*self.path, name), message, expected)
 
-    def text(self, name: str, default: Any = REQUIRED) -> str:
+    def text(self, name: str, default: Any = REQUIRED_KEY) -> str:
         value = self.value(name, default)
         if isinstance(value, str) and (value or default == ""):
             return value
-        if value is not REQUIRED:
-            fault = "empty" if value == "" else kind(value)
-            self.refuse(name, f"“{name}” is {fault}", "a text in quotes")
-        return "" if default is REQUIRED else str(default)
+        if value is not REQUIRED_KEY:
+            fault = "empty" if value == "" else describe_kind_of_toml_value(value)
+            self.add_problem_at_key(name, f"“{name}” is {fault}", "a text in quotes")
+        return "" if default is REQUIRED_KEY else str(default)
 
-    def choice(self, name: str, choices: Iterable[str], default: Any = REQUIRED) -> str:
+    def choice(
+        self, name: str, choices: Iterable[str], default: Any = REQUIRED_KEY
+    ) -> str:
         value = self.text(name, default)
         if value and value not in (known := list(choices)):
-            message = f"“{value}” is not known here{near(value, known)}"
-            self.refuse(name, message, f"one of {', '.join(known)}")
-            return "" if default is REQUIRED else str(default)
+            message = (
+                f"“{value}” is not known here{format_similar_name_hint(value, known)}"
+            )
+            self.add_problem_at_key(name, message, f"one of {', '.join(known)}")
+            return "" if default is REQUIRED_KEY else str(default)
         return value
 
-    def flag(self, name: str) -> bool:
+    def read_flag(self, name: str) -> bool:
         value = self.value(name, False)
         if not isinstance(value, bool):
-            self.refuse(name, f"“{name}” is {kind(value)}", "true or false")
+            self.add_problem_at_key(
+                name,
+                f"“{name}” is {describe_kind_of_toml_value(value)}",
+                "true or false",
+            )
         return value is True
 
     def number(
@@ -94,69 +102,75 @@ class Keys:
             or not isinstance(value, int | float)
             or not math.isfinite(value)
         ):
-            self.refuse(name, f"“{name}” is {kind(value)}", "a finite number")
+            self.add_problem_at_key(
+                name,
+                f"“{name}” is {describe_kind_of_toml_value(value)}",
+                "a finite number",
+            )
             return default
         if value < least:
-            self.refuse(name, f"“{name}” is {value:g}", f"a number from {least:g} up")
+            self.add_problem_at_key(
+                name, f"“{name}” is {value:g}", f"a number from {least:g} up"
+            )
             return default
         return value
 
-    def texts(self, name: str, default: Any = REQUIRED) -> tuple[str, ...]:
+    def texts(self, name: str, default: Any = REQUIRED_KEY) -> tuple[str, ...]:
         value = self.value(name, default)
-        if value is REQUIRED:
+        if value is REQUIRED_KEY:
             return ()
         if not isinstance(value, list | tuple) or not all(
             isinstance(text, str) and text for text in value
         ):
-            self.refuse(
+            self.add_problem_at_key(
                 name, f"“{name}” is no list of texts", 'a list such as ["one", "two"]'
             )
             return ()
-        if not value and default is REQUIRED:
-            self.refuse(name, f"“{name}” is empty")
+        if not value and default is REQUIRED_KEY:
+            self.add_problem_at_key(name, f"“{name}” is empty")
         for text in dict.fromkeys(value):
             if value.count(text) > 1:
-                self.refuse(name, f"“{name}” names “{text}” twice")
+                self.add_problem_at_key(name, f"“{name}” names “{text}” twice")
         return tuple(dict.fromkeys(value))
 
-    def table(self, name: str, default: Any = REQUIRED) -> "Keys":
+    def table(self, name: str, default: Any = REQUIRED_KEY) -> "TomlTable":
         value = self.value(name, default)
         if isinstance(value, dict):
-            return Keys(value, (*self.path, name), self.faults)
-        if value is not REQUIRED:
-            self.refuse(
+            return TomlTable(value, (*self.path, name), self.faults)
+        if value is not REQUIRED_KEY:
+            self.add_problem_at_key(
                 name,
-                f"“{name}” is {kind(value)}",
+                f"“{name}” is {describe_kind_of_toml_value(value)}",
                 f"a table under [{self._format_key_path(name)}]",
             )
         # The missing table is a problem, so its missing keys are not reported.
-        return Keys({}, (*self.path, name), Faults(self.faults.file))
+        return TomlTable({}, (*self.path, name), TomlProblems(self.faults.file))
 
-    def tables(self, name: str, default: Any = REQUIRED) -> "list[Keys]":
+    def tables(self, name: str, default: Any = REQUIRED_KEY) -> "list[TomlTable]":
         value = self.value(name, default)
         if isinstance(value, list) and all(isinstance(entry, dict) for entry in value):
-            if not value and default is REQUIRED:
-                self.refuse(name, f"“{name}” is empty")
+            if not value and default is REQUIRED_KEY:
+                self.add_problem_at_key(name, f"“{name}” is empty")
             return [
-                Keys(entry, (*self.path, name, at), self.faults)
+                TomlTable(entry, (*self.path, name, at), self.faults)
                 for at, entry in enumerate(value)
             ]
-        if value is not REQUIRED:
-            self.refuse(
+        if value is not REQUIRED_KEY:
+            self.add_problem_at_key(
                 name,
-                f"“{name}” is {kind(value)}",
+                f"“{name}” is {describe_kind_of_toml_value(value)}",
                 f"tables under [[{self._format_key_path(name)}]]",
             )
         return []
 
-    def entry(self, name: str, value: object) -> "Keys | None":
+    def entry(self, name: str, value: object) -> "TomlTable | None":
         """Return an item of a TOML list as a table, or None if the item is neither a
         text nor a table. A text in the list is an abbreviation for a table with the
         text as `name`.
         """
         table = {"name": value} if isinstance(value, str) else value
         return (
-            Keys(table, (*self.path, name), self.faults)
+            TomlTable(table, (*self.path, name), self.faults)
             if isinstance(table, dict)
             else None
         )
@@ -165,34 +179,34 @@ class Keys:
         known = list(self._taken)
         for name in self.values:
             if name not in self._taken:
-                message = f"there is no key “{name}” here{near(name, known)}"
-                self.refuse(name, message, f"one of {', '.join(known)}")
+                message = f"there is no key “{name}” here{format_similar_name_hint(name, known)}"
+                self.add_problem_at_key(name, message, f"one of {', '.join(known)}")
 
     def _format_key_path(self, name: str) -> str:
         return ".".join([*(part for part in self.path if isinstance(part, str)), name])
 
 
-def kind(value: object) -> str:
+def describe_kind_of_toml_value(value: object) -> str:
     return _KIND_DESCRIPTIONS.get(type(value), "a date or a time")
 
 
-def near(name: str, known: Sequence[str]) -> str:
+def format_similar_name_hint(name: str, known: Sequence[str]) -> str:
     close = difflib.get_close_matches(name, known)
     return f" (did you mean “{close[0]}”?)" if close else ""
 
 
-def read_keys(text: str, file: str) -> tuple[Keys, Faults]:
+def parse_toml_table(text: str, file: str) -> tuple[TomlTable, TomlProblems]:
     """Return the top-level table of a TOML file, and a list for the problems of the
     file. If the file is not valid TOML, the list contains one problem with a line
     number.
     """
     try:
         values = read_toml(text)
-    except Unreadable as fault:
-        faults = Faults(file)
+    except TextUnreadable as fault:
+        faults = TomlProblems(file)
         line = fault.line or text.count("\n") + 1
         message = f"not TOML: {fault.message}"
         faults.append(Problem(file=file, line=line, message=message))
-        return Keys({}, (), Faults(file)), faults
-    faults = Faults(file, KeyLines(text))
-    return Keys(values, (), faults), faults
+        return TomlTable({}, (), TomlProblems(file)), faults
+    faults = TomlProblems(file, TomlKeyLines(text))
+    return TomlTable(values, (), faults), faults

@@ -6,25 +6,37 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tasks.types.declared.keys import Keys, near
-from tasks.types.declared.official_program import COLUMN, Official
-from tasks.types.declared.own_measures import OwnMeasures
+from tasks.types.declared.keys import TomlTable, format_similar_name_hint
+from tasks.types.declared.official_program import (
+    PROGRAM_COLUMN_KEY,
+    OfficialProgramWithLayout,
+)
+from tasks.types.declared.own_measures import OwnMeasureClasses
 from tasks.types.references import MetricRef
-from tasks.types.tokenizers import TOKENIZERS
+from tasks.types.tokenizers import TOKENIZERS_BY_NAME
 
-CLASSES, CALIBRATION = "scoring.metrics.classification", "scoring.metrics.calibration"
-WEIGHTED = "scoring.metrics.weighted"
-#: `PROBABILITIES` and `SCORES` state which numbers a measure needs besides labels.
-PROBABILITIES, SCORES = "probabilities", "probabilities or confidence"
-PARTS = ("precision", "recall", "f1")
-#: `ZEROS` lists the values that a rule set can define for 0/0 in precision or recall.
-#: `OF_CLASSES` lists the metric classes that receive the rule set's value for 0/0.
-ZEROS = ("0", "left-out")
-OF_CLASSES = (f"{CLASSES}:ClassAverage", f"{CLASSES}:OneClass")
+CLASSIFICATION_METRICS_MODULE, CALIBRATION_METRICS_MODULE = (
+    "scoring.metrics.classification",
+    "scoring.metrics.calibration",
+)
+WEIGHTED_METRICS_MODULE = "scoring.metrics.weighted"
+#: `NEEDS_PROBABILITIES` and `NEEDS_PROBABILITIES_OR_CONFIDENCE` state what measures need besides labels.
+NEEDS_PROBABILITIES, NEEDS_PROBABILITIES_OR_CONFIDENCE = (
+    "probabilities",
+    "probabilities or confidence",
+)
+PRECISION_RECALL_AND_F1 = ("precision", "recall", "f1")
+#: `ZERO_DIVISION_VALUES` lists the values that a rule set can define for 0/0 in precision or recall.
+#: `METRICS_WITH_ZERO_DIVISION_VALUE` lists the metric classes that receive the rule set's value for 0/0.
+ZERO_DIVISION_VALUES = ("0", "left-out")
+METRICS_WITH_ZERO_DIVISION_VALUE = (
+    f"{CLASSIFICATION_METRICS_MODULE}:ClassAverage",
+    f"{CLASSIFICATION_METRICS_MODULE}:OneClass",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measure:
+class SelectableMeasure:
     """An evaluation measure that `task.toml` can select.
 
     ``metric`` is the import path of the class that computes the measure. ``given``
@@ -49,18 +61,20 @@ class Measure:
     has_tokenizer: bool = False
 
 
-def _make_label_measure(metric: str, **more: Any) -> Measure:
-    return Measure(
-        metric=f"{more.pop('module', CLASSES)}:{metric}", given=("labels",), **more
+def _make_label_measure(metric: str, **more: Any) -> SelectableMeasure:
+    return SelectableMeasure(
+        metric=f"{more.pop('module', CLASSIFICATION_METRICS_MODULE)}:{metric}",
+        given=("labels",),
+        **more,
     )
 
 
-def _make_measure_of_one_label(metric: str, **more: Any) -> Measure:
+def _make_measure_of_one_label(metric: str, **more: Any) -> SelectableMeasure:
     return _make_label_measure(metric, options={"label": "label"}, **more)
 
 
 _BINS_OPTION = {"bins": "count"}
-LABELS: Mapping[str, Measure] = {
+LABEL_MEASURES: Mapping[str, SelectableMeasure] = {
     "accuracy": _make_label_measure("Accuracy"),
     "balanced_accuracy": _make_label_measure("BalancedAccuracy"),
     **{
@@ -68,13 +82,13 @@ LABELS: Mapping[str, Measure] = {
             "ClassAverage", arguments={"part": part, "average": average}, several=None
         )
         for average in ("macro", "micro", "weighted")
-        for part in PARTS
+        for part in PRECISION_RECALL_AND_F1
     },
     **{
         part: _make_measure_of_one_label(
             "OneClass", arguments={"part": part}, several=None
         )
-        for part in PARTS
+        for part in PRECISION_RECALL_AND_F1
     },
     "false_positive_rate": _make_measure_of_one_label("FalsePositiveRate"),
     "mcc": _make_label_measure("Matthews"),
@@ -82,27 +96,40 @@ LABELS: Mapping[str, Measure] = {
     "kappa_linear": _make_label_measure("LinearKappa"),
     "kappa_quadratic": _make_label_measure("QuadraticKappa"),
     "coverage": _make_label_measure("Coverage"),
-    "brier_score": _make_label_measure("Brier", module=CALIBRATION, asks=PROBABILITIES),
-    "log_loss": _make_label_measure("LogLoss", module=CALIBRATION, asks=PROBABILITIES),
-    "auroc": _make_measure_of_one_label("Auroc", module=WEIGHTED, asks=SCORES),
-    "average_precision": _make_measure_of_one_label(
-        "AveragePrecision", module=WEIGHTED, asks=SCORES
+    "brier_score": _make_label_measure(
+        "Brier", module=CALIBRATION_METRICS_MODULE, asks=NEEDS_PROBABILITIES
     ),
-    "auprc": _make_measure_of_one_label("Auprc", module=WEIGHTED, asks=SCORES),
+    "log_loss": _make_label_measure(
+        "LogLoss", module=CALIBRATION_METRICS_MODULE, asks=NEEDS_PROBABILITIES
+    ),
+    "auroc": _make_measure_of_one_label(
+        "Auroc", module=WEIGHTED_METRICS_MODULE, asks=NEEDS_PROBABILITIES_OR_CONFIDENCE
+    ),
+    "average_precision": _make_measure_of_one_label(
+        "AveragePrecision",
+        module=WEIGHTED_METRICS_MODULE,
+        asks=NEEDS_PROBABILITIES_OR_CONFIDENCE,
+    ),
+    "auprc": _make_measure_of_one_label(
+        "Auprc", module=WEIGHTED_METRICS_MODULE, asks=NEEDS_PROBABILITIES_OR_CONFIDENCE
+    ),
     "ece": _make_label_measure(
-        "CalibrationError", module=CALIBRATION, options=_BINS_OPTION, asks=SCORES
+        "CalibrationError",
+        module=CALIBRATION_METRICS_MODULE,
+        options=_BINS_OPTION,
+        asks=NEEDS_PROBABILITIES_OR_CONFIDENCE,
     ),
     "ece_debiased": _make_label_measure(
         "DebiasedCalibrationError",
-        module=CALIBRATION,
+        module=CALIBRATION_METRICS_MODULE,
         options=_BINS_OPTION,
-        asks=SCORES,
+        asks=NEEDS_PROBABILITIES_OR_CONFIDENCE,
     ),
     "ece_equal_size": _make_label_measure(
         "EqualSizeCalibrationError",
-        module=WEIGHTED,
+        module=WEIGHTED_METRICS_MODULE,
         options={**_BINS_OPTION, "pooled": "flag"},
-        asks=SCORES,
+        asks=NEEDS_PROBABILITIES_OR_CONFIDENCE,
     ),
     "exact_match": _make_label_measure(
         "LabelSets", arguments={"column": "exact"}, several=True
@@ -117,12 +144,12 @@ LABELS: Mapping[str, Measure] = {
         f"samples_{part}": _make_label_measure(
             "LabelSets", arguments={"column": part}, several=True
         )
-        for part in PARTS
+        for part in PRECISION_RECALL_AND_F1
     },
 }
 
 
-def _make_measure(
+def _make_selectable_measure(
     metric: str,
     *,
     given: tuple[str, ...] = (),
@@ -130,8 +157,8 @@ def _make_measure(
     options: Any = (),
     has_tokenizer: bool = False,
     **arguments: Any,
-) -> Measure:
-    return Measure(
+) -> SelectableMeasure:
+    return SelectableMeasure(
         has_tokenizer=has_tokenizer,
         metric=f"scoring.metrics.{metric}",
         given=given,
@@ -141,67 +168,79 @@ def _make_measure(
     )
 
 
-NUMBERS: Mapping[str, Measure] = {
-    "pearson": _make_measure("numbers:Pearson"),
-    "spearman": _make_measure("weighted:RankCorrelation"),
-    "kendall": _make_measure("weighted:Kendall"),
-    "concordance": _make_measure("numbers:Concordance"),
-    "mae": _make_measure("numbers:AbsoluteError"),
-    "rmse": _make_measure("numbers:SquaredError"),
-    "mse": _make_measure("numbers:MeanSquare"),
-    "r2": _make_measure("numbers:Determination"),
-    "kappa_quadratic": _make_measure("numbers:LevelKappa", given=("levels",)),
+NUMBER_MEASURES: Mapping[str, SelectableMeasure] = {
+    "pearson": _make_selectable_measure("numbers:Pearson"),
+    "spearman": _make_selectable_measure("weighted:RankCorrelation"),
+    "kendall": _make_selectable_measure("weighted:Kendall"),
+    "concordance": _make_selectable_measure("numbers:Concordance"),
+    "mae": _make_selectable_measure("numbers:AbsoluteError"),
+    "rmse": _make_selectable_measure("numbers:SquaredError"),
+    "mse": _make_selectable_measure("numbers:MeanSquare"),
+    "r2": _make_selectable_measure("numbers:Determination"),
+    "kappa_quadratic": _make_selectable_measure(
+        "numbers:LevelKappa", given=("levels",)
+    ),
 }
-SPANS: Mapping[str, Measure] = {
+SPAN_MEASURES: Mapping[str, SelectableMeasure] = {
     **{
-        f"{scheme}_{part}": _make_measure("spans:SemEval", part=part, scheme=scheme)
+        f"{scheme}_{part}": _make_selectable_measure(
+            "spans:SemEval", part=part, scheme=scheme
+        )
         for scheme in ("strict", "exact", "partial", "type")
-        for part in PARTS
+        for part in PRECISION_RECALL_AND_F1
     },
     **{
-        f"{unit}_{part}": _make_measure("spans:Units", part=part, unit=unit)
+        f"{unit}_{part}": _make_selectable_measure("spans:Units", part=part, unit=unit)
         for unit in ("character", "token")
-        for part in PARTS
+        for part in PRECISION_RECALL_AND_F1
     },
     **{
-        f"iou_{part}": _make_measure(
+        f"iou_{part}": _make_selectable_measure(
             "spans:OverlapAt", part=part, options={"threshold": "number"}
         )
-        for part in PARTS
+        for part in PRECISION_RECALL_AND_F1
     },
 }
-TAGS: Mapping[str, Measure] = {
-    f"entity_{part}": _make_measure("entities:Entities", given=("labels",), part=part)
-    for part in PARTS
+TAG_MEASURES: Mapping[str, SelectableMeasure] = {
+    f"entity_{part}": _make_selectable_measure(
+        "entities:Entities", given=("labels",), part=part
+    )
+    for part in PRECISION_RECALL_AND_F1
 }
-SETS: Mapping[str, Measure] = {
-    f"{measure}_{part}": _make_measure("evidence:SciFact", measure=measure, part=part)
+EVIDENCE_SET_MEASURES: Mapping[str, SelectableMeasure] = {
+    f"{measure}_{part}": _make_selectable_measure(
+        "evidence:SciFact", measure=measure, part=part
+    )
     for measure in (
         "abstract_rationalized",
         "abstract_label_only",
         "sentence_selection",
         "sentence_label",
     )
-    for part in PARTS
+    for part in PRECISION_RECALL_AND_F1
 }
 _FEVER_COLUMNS = {
     "label_accuracy": "label",
     "fever_score": "score",
-    **{f"evidence_{part}": part for part in PARTS},
+    **{f"evidence_{part}": part for part in PRECISION_RECALL_AND_F1},
 }
-ONE: Mapping[str, Measure] = {
-    name: _make_measure("evidence:Fever", column=column, given=("abstain",))
+SINGLE_EVIDENCE_MEASURES: Mapping[str, SelectableMeasure] = {
+    name: _make_selectable_measure("evidence:Fever", column=column, given=("abstain",))
     for name, column in _FEVER_COLUMNS.items()
 }
-_ROUGE_OPTIONS = {"part": PARTS, "stemmed": "flag"}
-_BERTSCORE_OPTIONS = {"part": PARTS, "model": "text", "layer": "count"}
+_ROUGE_OPTIONS = {"part": PRECISION_RECALL_AND_F1, "stemmed": "flag"}
+_BERTSCORE_OPTIONS = {
+    "part": PRECISION_RECALL_AND_F1,
+    "model": "text",
+    "layer": "count",
+}
 
 
-def _make_tokenizer_measure(metric: str, **more: Any) -> Measure:
-    return _make_measure(f"references:{metric}", has_tokenizer=True, **more)
+def _make_tokenizer_measure(metric: str, **more: Any) -> SelectableMeasure:
+    return _make_selectable_measure(f"references:{metric}", has_tokenizer=True, **more)
 
 
-TEXTS: Mapping[str, Measure] = {
+TEXT_MEASURES: Mapping[str, SelectableMeasure] = {
     **{
         f"rouge_{kind}": _make_tokenizer_measure(
             "BestRouge", kind=kind, options=_ROUGE_OPTIONS
@@ -211,38 +250,42 @@ TEXTS: Mapping[str, Measure] = {
     "bleu": _make_tokenizer_measure("ReferencesBleu"),
     "chrf": _make_tokenizer_measure("ReferencesChrf", options={"words": "count"}),
     "meteor": _make_tokenizer_measure("BestMeteor", options={"wordnet": "text"}),
-    "bertscore": _make_measure("references:BestBertScore", options=_BERTSCORE_OPTIONS),
-    "exact_match": _make_measure("references:ShortAnswer", column="exact"),
+    "bertscore": _make_selectable_measure(
+        "references:BestBertScore", options=_BERTSCORE_OPTIONS
+    ),
+    "exact_match": _make_selectable_measure("references:ShortAnswer", column="exact"),
     "token_f1": _make_tokenizer_measure("ShortAnswer", column="f1"),
     "length": _make_tokenizer_measure("Length", column="words"),
 }
-RANKING: Mapping[str, Measure] = {
+RANKING_MEASURES: Mapping[str, SelectableMeasure] = {
     **{
-        name: _make_measure("ranking:Ranking", cut="maybe", measure=name)
+        name: _make_selectable_measure("ranking:Ranking", cut="maybe", measure=name)
         for name in ("recall", "mrr", "success", "map")
     },
     **{
-        part: _make_measure("ranking:RankingF1", cut="always", column=part)
+        part: _make_selectable_measure("ranking:RankingF1", cut="always", column=part)
         for part in ("precision", "f1")
     },
-    "ndcg": _make_measure("ranking:GradedNdcg", cut="maybe"),
-    "rbp": _make_measure("ranking:GradedRanking", cut="always", measure="rbp"),
-    "r_precision": _make_measure("ranking:RPrecision"),
-    "bpref": _make_measure("ranking:Bpref"),
+    "ndcg": _make_selectable_measure("ranking:GradedNdcg", cut="maybe"),
+    "rbp": _make_selectable_measure(
+        "ranking:GradedRanking", cut="always", measure="rbp"
+    ),
+    "r_precision": _make_selectable_measure("ranking:RPrecision"),
+    "bpref": _make_selectable_measure("ranking:Bpref"),
 }
-CATALOGUE: Mapping[str, Mapping[str, Measure]] = {
-    "labels": LABELS,
-    "ranking": RANKING,
-    "text": TEXTS,
-    "spans": SPANS,
-    "tags": TAGS,
-    "evidence": SETS,
-    "evidence-one": ONE,
-    "numbers": NUMBERS,
+MEASURES_BY_FORM: Mapping[str, Mapping[str, SelectableMeasure]] = {
+    "labels": LABEL_MEASURES,
+    "ranking": RANKING_MEASURES,
+    "text": TEXT_MEASURES,
+    "spans": SPAN_MEASURES,
+    "tags": TAG_MEASURES,
+    "evidence": EVIDENCE_SET_MEASURES,
+    "evidence-one": SINGLE_EVIDENCE_MEASURES,
+    "numbers": NUMBER_MEASURES,
 }
 
 
-class Naming:
+class MeasureListReader:
     """Converts the measures that a rule set lists in `task.toml` into references to
     metric classes.
     """
@@ -251,66 +294,79 @@ class Naming:
         self,
         form: str,
         given: Mapping[str, Any],
-        own: OwnMeasures | None = None,
-        official: Official | None = None,
+        own: OwnMeasureClasses | None = None,
+        official: OfficialProgramWithLayout | None = None,
     ) -> None:
         self.form, self.given = form, given
         #: `own` contains the measures that the task folder defines in `measures.py`.
-        self.own = own or OwnMeasures("", {})
+        self.own = own or OwnMeasureClasses("", {})
         self.official = official
 
-    def metrics(self, rules: Keys) -> tuple[MetricRef, ...]:
+    def metrics(self, rules: TomlTable) -> tuple[MetricRef, ...]:
         # Only a rule set of a text generation task may have the key `tokenizer`.
         # In all other tasks, `close` refuses the key `tokenizer` as unknown.
         tokenizer = (
-            rules.choice("tokenizer", TOKENIZERS, "") if self.form == "text" else ""
+            rules.choice("tokenizer", TOKENIZERS_BY_NAME, "")
+            if self.form == "text"
+            else ""
         )
         said = rules.value("measures")
         if not isinstance(said, list) or not said:
             if said is not None and "measures" in rules:
                 message = "“measures” is no list, or an empty one"
-                rules.refuse("measures", message, '["accuracy", { name = … }]')
+                rules.add_problem_at_key(
+                    "measures", message, '["accuracy", { name = … }]'
+                )
             return ()
         references = []
         for position, entry in enumerate(said, start=1):
             found: MetricRef | tuple[str, str] | None
-            if self.official and isinstance(entry, dict) and COLUMN in entry:
+            if (
+                self.official
+                and isinstance(entry, dict)
+                and PROGRAM_COLUMN_KEY in entry
+            ):
                 found = self._read_program_column(self.official, entry, rules)
             else:
                 found = self._read_metric(entry, rules, position, tokenizer)
             if isinstance(found, MetricRef):
                 references.append(found)
             elif found:
-                rules.refuse("measures", *found)
+                rules.add_problem_at_key("measures", *found)
         names = [reference.name for reference in references]
         for name in dict.fromkeys(names):
             if names.count(name) > 1:
-                rules.refuse(
+                rules.add_problem_at_key(
                     "measures", f"two measures are called “{name}”", "a `name` for each"
                 )
         return self._apply_zero_division_value(rules, references)
 
     def _apply_zero_division_value(
-        self, rules: Keys, references: Iterable[MetricRef]
+        self, rules: TomlTable, references: Iterable[MetricRef]
     ) -> tuple[MetricRef, ...]:
         """Pass the value that `task.toml` chooses for 0/0 to metrics such as macro F1,
         which divide for each class.
         """
         if "zero" not in rules:
             return tuple(references)
-        zero = rules.choice("zero", ZEROS, ZEROS[0])
+        zero = rules.choice("zero", ZERO_DIVISION_VALUES, ZERO_DIVISION_VALUES[0])
         if self.form != "labels":
-            rules.refuse("zero", f"“zero” is of labels, and this form is {self.form}")
-        given = {} if zero == ZEROS[0] else {"zero": zero}
+            rules.add_problem_at_key(
+                "zero", f"“zero” is of labels, and this form is {self.form}"
+            )
+        given = {} if zero == ZERO_DIVISION_VALUES[0] else {"zero": zero}
         return tuple(
             replace(reference, arguments={**reference.arguments, **given})
-            if reference.metric in OF_CLASSES
+            if reference.metric in METRICS_WITH_ZERO_DIVISION_VALUE
             else reference
             for reference in references
         )
 
     def _read_program_column(
-        self, official: Official, entry: Mapping[str, Any], rules: Keys
+        self,
+        official: OfficialProgramWithLayout,
+        entry: Mapping[str, Any],
+        rules: TomlTable,
     ) -> MetricRef | tuple[str, str]:
         """Return the metric that reads a column in the output of the official scoring
         program. For a faulty entry, return an error message and the expected value.
@@ -320,7 +376,7 @@ class Naming:
         return official.reference(keys.text("name"), keys)
 
     def _read_metric(
-        self, entry: Any, rules: Keys, place: int, tokenizer: str
+        self, entry: Any, rules: TomlTable, place: int, tokenizer: str
     ) -> MetricRef | tuple[str, str] | None:
         """Return the metric for an entry in the list `measures` of a rule set. For a
         faulty entry, return an error message and the expected form, or None if the
@@ -340,10 +396,11 @@ class Naming:
         if stem in self.own.classes:
             keys.close()
             return self.own.reference(name, stem, self.given)
-        known = CATALOGUE[self.form]
+        known = MEASURES_BY_FORM[self.form]
         measure = known.get(stem)
         if measure is None:
-            message = f"there is no measure “{called}” of the form {self.form}{near(stem, list(known))}"
+            hint = format_similar_name_hint(stem, list(known))
+            message = f"there is no measure “{called}” of the form {self.form}{hint}"
             return message, f"one of {', '.join([*known, *self.own.classes])}"
         arguments = dict(measure.arguments)
         if at:
@@ -356,7 +413,7 @@ class Naming:
         elif measure.cut == "always":
             return f"“{called}” has no cut-off", f"{stem}@10"
         arguments |= {option: self.given[option] for option in measure.given}
-        if fault := self._find_misfit_of_task(measure, stem):
+        if fault := self._find_reason_measure_misfits_task(measure, stem):
             return fault
         for option, kind in measure.options.items():
             self._read_metric_option(option, kind, keys, arguments, stem)
@@ -364,8 +421,8 @@ class Naming:
         parts = {"tokenizer": tokenizer} if tokenizer and measure.has_tokenizer else {}
         return MetricRef(name, measure.metric, arguments | parts)
 
-    def _find_misfit_of_task(
-        self, measure: Measure, name: str
+    def _find_reason_measure_misfits_task(
+        self, measure: SelectableMeasure, name: str
     ) -> tuple[str, str] | None:
         """Return an error message and the expected value if the measure does not fit
         the classification task, otherwise None.
@@ -376,14 +433,16 @@ class Naming:
             message = "several labels" if measure.several else "one label"
             return f"“{name}” is of tasks in which an instance has {message}", ""
         has = {
-            name for name in (PROBABILITIES, "confidence") if self.given[name] != "none"
+            name
+            for name in (NEEDS_PROBABILITIES, "confidence")
+            if self.given[name] != "none"
         }
-        if measure.asks == PROBABILITIES and PROBABILITIES not in has:
+        if measure.asks == NEEDS_PROBABILITIES and NEEDS_PROBABILITIES not in has:
             return (
                 f"“{name}” needs probabilities",
                 'probabilities = "optional" or "needed" in [task.answer]',
             )
-        if measure.asks == SCORES and not has:
+        if measure.asks == NEEDS_PROBABILITIES_OR_CONFIDENCE and not has:
             return (
                 f"“{name}” needs probabilities or confidence",
                 "either of them in [task.answer]",
@@ -391,18 +450,23 @@ class Naming:
         return None
 
     def _read_metric_option(
-        self, option: str, kind: Any, keys: Keys, arguments: dict[str, Any], stem: str
+        self,
+        option: str,
+        kind: Any,
+        keys: TomlTable,
+        arguments: dict[str, Any],
+        stem: str,
     ) -> None:
         if kind == "label":
             label = keys.text(option, self.given["positive"])
             if label and label not in self.given["labels"]:
-                keys.refuse(
+                keys.add_problem_at_key(
                     option,
                     f"“{label}” is no label",
                     f"one of {', '.join(self.given['labels'])}",
                 )
             elif not label:
-                keys.refuse(
+                keys.add_problem_at_key(
                     "name",
                     f"“{stem}” says no `label`",
                     "one here, or `positive` in [task.answer]",
@@ -412,7 +476,7 @@ class Naming:
         elif option not in keys:
             keys.value(option, None)
         elif kind == "flag":
-            arguments[option] = keys.flag(option)
+            arguments[option] = keys.read_flag(option)
         elif kind in ("number", "count"):
             number = keys.number(option, least=1 if kind == "count" else 0)
             if number is not None:

@@ -17,28 +17,33 @@ from functools import lru_cache
 from pathlib import PurePosixPath
 from typing import Any
 
-from tasks.types.base import PROGRAM_PREFIX
-from tasks.types.declared.keys import Keys
-from tasks.types.declared.own_measures import digest_of
+from tasks.types.base import PROGRAM_METRIC_PREFIX
+from tasks.types.declared.keys import TomlTable
+from tasks.types.declared.own_measures import compute_measures_digest
 from tasks.types.guarded.json_reader import read_json
 from tasks.types.problems import Problem
 from tasks.types.references import MetricRef
 
-PROGRAM = "program.json"
-#: `TABLE` is the name of the table in `task.toml` that describes the official program.
-#: A measure in `task.toml` selects an output column of the program by `COLUMN`.
-TABLE, COLUMN = "program", "column"
-METRIC = "scoring.metrics.official:OfficialMeasure"
-#: `MARKS` contains the suffix for names of official scores in each language.
-MARKS = {"": "official program", "de": "offizielles Programm"}
-LINES = "lines"
-FILES = (LINES, "csv", "tsv", "jsonl")
-MAX_FILES, MAX_BYTES, MAX_COLUMNS, MAX_WIDTH = 200, 2 << 20, 20, 100
-#: `MAX_CODE` limits the characters of Python code in an official program.
+PROGRAM_FILE_NAME = "program.json"
+#: `PROGRAM_TABLE_KEY` is the name of the table in `task.toml` that describes the official program.
+#: A measure in `task.toml` selects an output column of the program by `PROGRAM_COLUMN_KEY`.
+PROGRAM_TABLE_KEY, PROGRAM_COLUMN_KEY = "program", "column"
+OFFICIAL_MEASURE_CLASS = "scoring.metrics.official:OfficialMeasure"
+#: `OFFICIAL_NAME_SUFFIXES` contains the suffix for names of official scores in each language.
+OFFICIAL_NAME_SUFFIXES = {"": "official program", "de": "offizielles Programm"}
+LINES_FILE_FORMAT = "lines"
+PROGRAM_FILE_FORMATS = (LINES_FILE_FORMAT, "csv", "tsv", "jsonl")
+MAX_PROGRAM_FILES, MAX_PROGRAM_BYTES, MAX_PROGRAM_COLUMNS, MAX_VALUES_PER_LINE = (
+    200,
+    2 << 20,
+    20,
+    100,
+)
+#: `MAX_PYTHON_CHARACTERS` limits the characters of Python code in an official program.
 #: Python's parser needs up to five hundred times the memory of the source text.
-MAX_CODE = 1 << 19
+MAX_PYTHON_CHARACTERS = 1 << 19
 _PYTHON_COMMAND_PATTERN = re.compile(r"(?:.*/)?python(\d(?:\.\d+)?)?")
-COLUMN_NAME = re.compile(r"[\w.@+ -]{1,60}")
+COLUMN_NAME_PATTERN = re.compile(r"[\w.@+ -]{1,60}")
 _GPU_USE_PATTERN = re.compile(
     r"\.cuda\(|cuda:\d|['\"]cuda['\"]|CUDA_VISIBLE_DEVICES|nvidia-smi"
 )
@@ -66,7 +71,7 @@ class OfficialProgram:
 
     @property
     def digest(self) -> str:
-        return digest_of(self.text)
+        return compute_measures_digest(self.text)
 
     @property
     def entry(self) -> str:
@@ -75,7 +80,7 @@ class OfficialProgram:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class ProgramInputLayout:
     """The layout of the gold and answer files that the official scoring program reads.
     ``gold`` is the name of the gold file in `input/ref`, and ``answers`` is the name of
     the answer file in `input/res`.
@@ -89,16 +94,16 @@ class Layout:
     gold: str
     answers: str
     columns: tuple[str, ...]
-    files: str = LINES
+    files: str = LINES_FILE_FORMAT
     width: int = 1
     id: str = "id"
     field: str = "label"
 
-    def as_values(self) -> dict[str, Any]:
+    def to_json_values(self) -> dict[str, Any]:
         return {**vars(self), "columns": list(self.columns)}
 
 
-def written_program(command: str, files: Mapping[str, str]) -> str:
+def format_program_json(command: str, files: Mapping[str, str]) -> str:
     """Return the text of a `program.json` that stores the command and the files of a
     scoring program.
     """
@@ -106,7 +111,7 @@ def written_program(command: str, files: Mapping[str, str]) -> str:
     return json.dumps(values, ensure_ascii=False, indent=1) + "\n"
 
 
-def is_program(text: str) -> bool:
+def is_program_json(text: str) -> bool:
     """Return True if the text is a `program.json`, and False if the text is a
     `measures.py`.
     """
@@ -114,7 +119,7 @@ def is_program(text: str) -> bool:
 
 
 @lru_cache(maxsize=32)
-def program_of(text: str) -> OfficialProgram:
+def parse_program_json(text: str) -> OfficialProgram:
     """Return the official scoring program from the text of a `program.json` that has
     been validated earlier.
     """
@@ -123,7 +128,7 @@ def program_of(text: str) -> OfficialProgram:
     return OfficialProgram(text, tuple(words), values["files"])
 
 
-def read_program(
+def validate_program_json(
     text: str, shown: str, faults: list[Problem], *, parses_code: bool = True
 ) -> OfficialProgram | None:
     """Return the official scoring program from the text of a `program.json`. If the
@@ -131,20 +136,22 @@ def read_program(
     """
     found = _find_program_faults(text)
     if parses_code and not found:
-        found = _find_syntax_faults(program_of(text))
+        found = _find_syntax_faults(parse_program_json(text))
     faults += [
         Problem(file=shown, message=message, expected=expected)
         for message, expected in found
     ]
-    return None if found else program_of(text)
+    return None if found else parse_program_json(text)
 
 
 def _find_program_faults(text: str) -> list[tuple[str, str]]:
     expected = (
         '{"command": "python3 score.py $input $output", "files": {"score.py": …}}'
     )
-    if len(text) > MAX_BYTES:
-        return [(f"more than {MAX_BYTES >> 20} MB", "a program without its data")]
+    if len(text) > MAX_PROGRAM_BYTES:
+        return [
+            (f"more than {MAX_PROGRAM_BYTES >> 20} MB", "a program without its data")
+        ]
     try:
         values = read_json(text)
     except (ValueError, RecursionError):
@@ -154,15 +161,15 @@ def _find_program_faults(text: str) -> list[tuple[str, str]]:
     command, files = values["command"], values["files"]
     if not isinstance(command, str) or not isinstance(files, dict):
         return [("another object", expected)]
-    if len(files) > MAX_FILES or not all(
+    if len(files) > MAX_PROGRAM_FILES or not all(
         isinstance(content, str) and is_plain_path(name) and "\0" not in content
         for name, content in files.items()
     ):
-        return [("“files” are no texts by path", f"at most {MAX_FILES} files")]
+        return [("“files” are no texts by path", f"at most {MAX_PROGRAM_FILES} files")]
     if inside := _find_file_inside_file(files):
         return [(f"“{inside}” is a file and a folder", "other names of files")]
-    if sum(map(len, _select_python_files(files).values())) > MAX_CODE:
-        return [(f"more than {MAX_CODE >> 10} KB of Python", "less code")]
+    if sum(map(len, _select_python_files(files).values())) > MAX_PYTHON_CHARACTERS:
+        return [(f"more than {MAX_PYTHON_CHARACTERS >> 10} KB of Python", "less code")]
     return [*_find_command_faults(command, files)]
 
 
@@ -230,12 +237,14 @@ def is_plain_path(name: object) -> bool:
     )
 
 
-def missing_imports(program: OfficialProgram) -> list[str]:
+def list_missing_packages(program: OfficialProgram) -> list[str]:
     """Return the packages that an official program imports and this machine does not
     have.
     """
     own = {part for name in program.files for part in _split_module_path(name)}
-    names = dict.fromkeys(name.partition(".")[0] for name in imported(program))
+    names = dict.fromkeys(
+        name.partition(".")[0] for name in list_imported_modules(program)
+    )
     return [
         name
         for name in names
@@ -274,7 +283,7 @@ def _find_program_uses(text: str) -> _ProgramUses:
     """
     imports: dict[str, None] = {}
     os_calls: set[str] = set()
-    for source in _select_python_files(program_of(text).files).values():
+    for source in _select_python_files(parse_program_json(text).files).values():
         try:
             tree = ast.parse(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -291,20 +300,20 @@ def _find_program_uses(text: str) -> _ProgramUses:
     return _ProgramUses(tuple(imports), frozenset(starting))
 
 
-def imported(program: OfficialProgram) -> Sequence[str]:
+def list_imported_modules(program: OfficialProgram) -> Sequence[str]:
     """Return the names of all modules that the program's files import."""
     return _find_program_uses(program.text).imports
 
 
-def warnings_of(program: OfficialProgram) -> list[str]:
+def list_missing_resource_warnings(program: OfficialProgram) -> list[str]:
     """Return a warning for each resource that an official program needs and this
     machine does not provide.
     """
-    names = imported(program)
+    names = list_imported_modules(program)
     heads = {name.partition(".")[0] for name in names}
     found = [
         f"{name} is imported and not installed here"
-        for name in missing_imports(program)
+        for name in list_missing_packages(program)
     ]
     starting = sorted(heads & _PROCESS_MODULES)
     starting += sorted(
@@ -321,42 +330,44 @@ def warnings_of(program: OfficialProgram) -> list[str]:
     return found
 
 
-class Official:
+class OfficialProgramWithLayout:
     """The official scoring program in a task folder, and the layout of the program's
     input files. The method `reference` returns the metric for a column in the program's
     output.
     """
 
-    def __init__(self, text: str, layout: Layout) -> None:
+    def __init__(self, text: str, layout: ProgramInputLayout) -> None:
         self.text, self.layout = text, layout
 
-    def reference(self, name: str, keys: Keys) -> MetricRef | tuple[str, str]:
+    def reference(self, name: str, keys: TomlTable) -> MetricRef | tuple[str, str]:
         """Return the metric for an entry in a rule set, or an error message and the
         expected value.
         """
-        column = keys.text(COLUMN)
-        is_lower = keys.flag("lower_is_better")
+        column = keys.text(PROGRAM_COLUMN_KEY)
+        is_lower = keys.read_flag("lower_is_better")
         scale = keys.number("scale", 1, least=0)
         keys.close()
-        if not name.startswith(PROGRAM_PREFIX):
+        if not name.startswith(PROGRAM_METRIC_PREFIX):
             return (
                 f"“{name}” is a column of the official program",
-                f"{PROGRAM_PREFIX}{name}",
+                f"{PROGRAM_METRIC_PREFIX}{name}",
             )
         if column not in self.layout.columns:
             known = ", ".join(self.layout.columns)
             return f"the official program has no column “{column}”", f"one of {known}"
         arguments = {
             "text": self.text,
-            "layout": self.layout.as_values(),
+            "layout": self.layout.to_json_values(),
             "column": column,
             "higher_is_better": not is_lower,
             "scale": scale or 0,
         }
-        return MetricRef(name, METRIC, arguments)
+        return MetricRef(name, OFFICIAL_MEASURE_CLASS, arguments)
 
 
-def read_layout(keys: Keys, form: str, given: Mapping[str, Any]) -> Layout | None:
+def read_program_input_layout(
+    keys: TomlTable, form: str, given: Mapping[str, Any]
+) -> ProgramInputLayout | None:
     """Return the layout of the program's input files that the table [task.program] in
     `task.toml` describes. If the table [task.program] is invalid, record the faults and
     return None.
@@ -364,40 +375,52 @@ def read_layout(keys: Keys, form: str, given: Mapping[str, Any]) -> Layout | Non
     before = len(keys.faults)
     if form not in ("labels", "numbers", "text"):
         message = "tasks of labels, numbers or text"
-        keys.refuse("gold", f"no program is run on the form {form}", message)
+        keys.add_problem_at_key(
+            "gold", f"no program is run on the form {form}", message
+        )
     if given.get("several") or given.get("any_of"):
         message = "one label for each instance"
-        keys.refuse("gold", "the program would get several labels", message)
-    files = keys.choice("files", FILES, LINES)
+        keys.add_problem_at_key("gold", "the program would get several labels", message)
+    files = keys.choice("files", PROGRAM_FILE_FORMATS, LINES_FILE_FORMAT)
     width = keys.number("width", 1, least=1) or 1
-    if width > MAX_WIDTH or width != int(width) or (files != LINES and width > 1):
-        message = f"a whole number up to {MAX_WIDTH}, of files in lines"
-        keys.refuse("width", f"“width” is {width:g}", message)
+    if (
+        width > MAX_VALUES_PER_LINE
+        or width != int(width)
+        or (files != LINES_FILE_FORMAT and width > 1)
+    ):
+        message = f"a whole number up to {MAX_VALUES_PER_LINE}, of files in lines"
+        keys.add_problem_at_key("width", f"“width” is {width:g}", message)
     columns = keys.texts("columns")
     for column in columns:
-        if not COLUMN_NAME.fullmatch(column):
-            keys.refuse(
+        if not COLUMN_NAME_PATTERN.fullmatch(column):
+            keys.add_problem_at_key(
                 "columns", f"“{column}” is no name of a column", "as in scores.json"
             )
-    if len(columns) > MAX_COLUMNS:
-        keys.refuse("columns", f"{len(columns)} columns", f"at most {MAX_COLUMNS}")
+    if len(columns) > MAX_PROGRAM_COLUMNS:
+        keys.add_problem_at_key(
+            "columns", f"{len(columns)} columns", f"at most {MAX_PROGRAM_COLUMNS}"
+        )
     names = {name: keys.text(name) for name in ("gold", "answers")}
     for name, path in names.items():
         if path and not is_plain_path(path):
-            keys.refuse(name, f"“{path}” is no name of a file", "a name without “..”")
+            keys.add_problem_at_key(
+                name, f"“{path}” is no name of a file", "a name without “..”"
+            )
     others = {
         name: keys.text(name, default) for name, default in _DEFAULT_TABLE_KEYS.items()
     }
     keys.close()
     if len(keys.faults) > before:
         return None
-    return Layout(**names, **others, columns=columns, files=files, width=int(width))
+    return ProgramInputLayout(
+        **names, **others, columns=columns, files=files, width=int(width)
+    )
 
 
 _DEFAULT_TABLE_KEYS = {"id": "id", "field": "label"}
 
 
-def marked_names(
+def add_suffix_to_official_metric_names(
     rule_sets: Mapping[str, tuple[MetricRef, ...]],
     names: Mapping[str, Mapping[str, str]],
 ) -> dict[str, dict[str, str]]:
@@ -406,12 +429,12 @@ def marked_names(
     """
     marked = {language: dict(name) for language, name in names.items()}
     columns = {
-        metric.name: str(metric.arguments[COLUMN])
+        metric.name: str(metric.arguments[PROGRAM_COLUMN_KEY])
         for metrics in rule_sets.values()
         for metric in metrics
-        if metric.metric == METRIC
+        if metric.metric == OFFICIAL_MEASURE_CLASS
     }
-    for language, mark in MARKS.items() if columns else ():
+    for language, mark in OFFICIAL_NAME_SUFFIXES.items() if columns else ():
         own = marked.setdefault(language, {})
         for name, column in columns.items():
             label = own.get(name) or names.get("", {}).get(name) or column
@@ -419,10 +442,10 @@ def marked_names(
     return marked
 
 
-def rules_of_program(rule_sets: Mapping[str, Any]) -> frozenset[str]:
+def list_rule_sets_with_program_metrics(rule_sets: Mapping[str, Any]) -> frozenset[str]:
     """Return the names of the rule sets that contain a metric of the official program."""
     return frozenset(
         name
         for name, metrics in rule_sets.items()
-        if any(metric.metric == METRIC for metric in metrics)
+        if any(metric.metric == OFFICIAL_MEASURE_CLASS for metric in metrics)
     )

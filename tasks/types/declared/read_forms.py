@@ -5,62 +5,67 @@ and labels.
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tasks.types.declared.keys import Keys, kind
+from tasks.types.declared.keys import TomlTable, describe_kind_of_toml_value
 from tasks.types.forms.bio import BIO
-from tasks.types.forms.evidence import EvidenceOfOne, EvidenceSets, EvidenceTask
+from tasks.types.forms.evidence import EvidenceSetsTask, EvidenceTask, SingleVerdictTask
 from tasks.types.forms.instances import (
-    JSON_FORMS,
-    LEFT_OUT,
-    WRONG,
+    COUNT_UNANSWERED_AS_WRONG,
+    JSON_FILE_FORMATS,
+    LEAVE_UNANSWERED_OUT,
     Dimension,
     InstanceTask,
 )
 from tasks.types.forms.labels import (
-    NEEDED,
     NONE,
-    OPTIONAL,
+    OPTIONAL_PROBABILITIES,
+    REQUIRED_PROBABILITIES,
     LabelTask,
-    StandIn,
-    Treatment,
+    SubstituteLabel,
+    UnansweredTreatment,
 )
-from tasks.types.forms.numbers import REDUCE, NumberTask
-from tasks.types.forms.rankings import LONGEST, RankingTask
+from tasks.types.forms.numbers import AVERAGING_FUNCTIONS, NumberTask
+from tasks.types.forms.rankings import DEFAULT_MAX_RANKING_LENGTH, RankingTask
 from tasks.types.forms.spans import SpanTask
-from tasks.types.forms.tags import ENTITY_TYPE, TagTask
+from tasks.types.forms.tags import ENTITY_TYPE_DIMENSION, TagTask
 from tasks.types.forms.texts import TextTask
-from tasks.types.jsonlines import MAX_TEXT
+from tasks.types.jsonlines import MAX_TEXT_CHARACTERS
 
-Settings = Mapping[str, Any]
+GoldSettings = Mapping[str, Any]
 #: `Reading` functions build a task from `task.toml` for one form of task.
 #: `Reading` functions receive [task.gold], [task.answer], [task] and the rule sets.
 #: Each rule set defines the treatment of missing answers.
-Reading = Callable[[Settings, Keys, Keys, Sequence[Keys]], InstanceTask | None]
-ANSWER = "field"
-#: `FILES_OF` lists gold formats for forms of task that refuse the default formats.
-FILES_OF = {"tags": (*JSON_FORMS, BIO)}
+FormReader = Callable[
+    [GoldSettings, TomlTable, TomlTable, Sequence[TomlTable]], InstanceTask | None
+]
+ANSWER_FIELD_KEY = "field"
+#: `GOLD_FORMATS_BY_FORM` lists gold formats for forms of task that refuse the default formats.
+GOLD_FORMATS_BY_FORM = {"tags": (*JSON_FILE_FORMATS, BIO)}
 
 
 def _read_label_form(
-    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+    settings: GoldSettings,
+    answer: TomlTable,
+    task: TomlTable,
+    rules: Sequence[TomlTable],
 ) -> InstanceTask | None:
     labels = answer.texts("labels")
-    several, any_of = answer.flag("several"), answer.flag("any_of")
+    several, any_of = answer.read_flag("several"), answer.read_flag("any_of")
     if several and any_of:
-        answer.refuse(
+        answer.add_problem_at_key(
             "any_of", "“several” and “any_of” exclude each other", "one of them"
         )
     positive, abstain = answer.text("positive", ""), answer.text("abstain", "")
     if positive and positive not in labels:
-        answer.refuse(
+        answer.add_problem_at_key(
             "positive", f"“{positive}” is no label", f"one of {', '.join(labels)}"
         )
     if abstain in labels:
-        answer.refuse(
+        answer.add_problem_at_key(
             "abstain",
             f"“{abstain}” is a label too",
             "a word that the gold does not have",
         )
-    words = (NONE, OPTIONAL, NEEDED)
+    words = (NONE, OPTIONAL_PROBABILITIES, REQUIRED_PROBABILITIES)
     probabilities, confidence = (
         answer.choice(name, words, NONE) for name in ("probabilities", "confidence")
     )
@@ -71,7 +76,7 @@ def _read_label_form(
         return None
     return LabelTask(
         **settings,
-        answer_field=answer.text(ANSWER, ""),
+        answer_field=answer.text(ANSWER_FIELD_KEY, ""),
         labels=labels,
         several=several,
         any_of=any_of,
@@ -85,20 +90,22 @@ def _read_label_form(
 
 
 def _read_treatments(
-    rules: Sequence[Keys], name: str = "missing", labels: Sequence[str] = ()
-) -> dict[str, Treatment]:
+    rules: Sequence[TomlTable], name: str = "missing", labels: Sequence[str] = ()
+) -> dict[str, UnansweredTreatment]:
     """Return a mapping from each rule set to its treatment of instances without an
     answer.
     """
     return {rule.text("name"): _read_treatment(rule, name, labels) for rule in rules}
 
 
-def _read_treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
+def _read_treatment(
+    rule: TomlTable, name: str, labels: Sequence[str]
+) -> UnansweredTreatment:
     """Return `wrong` or `left-out`, the treatment of instances without an answer in a
     rule set. In classification tasks, `task.toml` may instead name a label that
     replaces missing answers.
     """
-    value = rule.value(name, WRONG)
+    value = rule.value(name, COUNT_UNANSWERED_AS_WRONG)
     if isinstance(value, dict) and labels:
         own = rule.table(name)
         label, confidence = (
@@ -107,77 +114,107 @@ def _read_treatment(rule: Keys, name: str, labels: Sequence[str]) -> Treatment:
         )
         own.close()
         if confidence is not None and confidence > 1:
-            own.refuse(
+            own.add_problem_at_key(
                 "confidence", f"“confidence” is {confidence:g}", "a number from 0 to 1"
             )
-        return StandIn(label, confidence)
-    if value not in (WRONG, LEFT_OUT):
-        found = f"“{value}”" if isinstance(value, str) else kind(value)
-        expected = f"{WRONG}, {LEFT_OUT}" + (', or { label = "…" }' if labels else "")
-        rule.refuse(name, f"“{name}” is {found}", expected)
-    return WRONG if value != LEFT_OUT else LEFT_OUT
+        return SubstituteLabel(label, confidence)
+    if value not in (COUNT_UNANSWERED_AS_WRONG, LEAVE_UNANSWERED_OUT):
+        found = (
+            f"“{value}”"
+            if isinstance(value, str)
+            else describe_kind_of_toml_value(value)
+        )
+        expected = f"{COUNT_UNANSWERED_AS_WRONG}, {LEAVE_UNANSWERED_OUT}" + (
+            ', or { label = "…" }' if labels else ""
+        )
+        rule.add_problem_at_key(name, f"“{name}” is {found}", expected)
+    return (
+        COUNT_UNANSWERED_AS_WRONG
+        if value != LEAVE_UNANSWERED_OUT
+        else LEAVE_UNANSWERED_OUT
+    )
 
 
 def _read_number_form(
-    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+    settings: GoldSettings,
+    answer: TomlTable,
+    task: TomlTable,
+    rules: Sequence[TomlTable],
 ) -> InstanceTask | None:
     least, most, step = (answer.number(name) for name in ("least", "most", "step"))
     if least is not None and most is not None and least >= most:
-        answer.refuse("most", f"“most” is {most:g}", f"more than {least:g}")
+        answer.add_problem_at_key("most", f"“most” is {most:g}", f"more than {least:g}")
     if step is not None and step <= 0:
-        answer.refuse("step", f"“step” is {step:g}", "a number above 0")
-    reduce = answer.choice("reduce", REDUCE, "mean")
-    field = answer.text(ANSWER, "")
+        answer.add_problem_at_key("step", f"“step” is {step:g}", "a number above 0")
+    reduce = answer.choice("reduce", AVERAGING_FUNCTIONS, "mean")
+    field = answer.text(ANSWER_FIELD_KEY, "")
     return NumberTask(
         **settings, answer_field=field, least=least, most=most, step=step, reduce=reduce
     )
 
 
 def _read_text_form(
-    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+    settings: GoldSettings,
+    answer: TomlTable,
+    task: TomlTable,
+    rules: Sequence[TomlTable],
 ) -> InstanceTask | None:
-    longest = int(answer.number("longest", MAX_TEXT, least=1) or MAX_TEXT)
-    field = answer.text(ANSWER, "")
+    longest = int(
+        answer.number("longest", MAX_TEXT_CHARACTERS, least=1) or MAX_TEXT_CHARACTERS
+    )
+    field = answer.text(ANSWER_FIELD_KEY, "")
     return TextTask(
         **settings, answer_field=field, longest=longest, missing=_read_treatments(rules)
     )
 
 
 def _read_span_form(
-    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+    settings: GoldSettings,
+    answer: TomlTable,
+    task: TomlTable,
+    rules: Sequence[TomlTable],
 ) -> InstanceTask | None:
     return SpanTask(
         **settings,
-        answer_field=answer.text(ANSWER, ""),
+        answer_field=answer.text(ANSWER_FIELD_KEY, ""),
         text=answer.text("text", "text"),
         labels=answer.texts("labels", ()),
-        overlap=answer.flag("overlap"),
+        overlap=answer.read_flag("overlap"),
         missing=_read_treatments(rules),
     )
 
 
 def _read_tag_form(
-    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+    settings: GoldSettings,
+    answer: TomlTable,
+    task: TomlTable,
+    rules: Sequence[TomlTable],
 ) -> InstanceTask | None:
     labels, tokens = answer.texts("labels"), answer.text("tokens", "tokens")
     for label in labels:
         if label != label.strip("- "):
             message = f"the type “{label}” begins or ends with a hyphen or a space"
-            answer.refuse("labels", message, "the types without `B-` and `I-`")
+            answer.add_problem_at_key(
+                "labels", message, "the types without `B-` and `I-`"
+            )
     if tokens == settings["field"]:
-        answer.refuse(
+        answer.add_problem_at_key(
             "tokens", f"“{tokens}” is the answer", "the field with the tokens"
         )
     if tokens not in settings["shown"]:
         settings = {**settings, "shown": (*settings["shown"], tokens)}
     known: tuple[Dimension, ...] = settings["dimensions"]
     if not any(own.field == settings["field"] for own in known):
-        if any(own.name == ENTITY_TYPE for own in known):
-            expected = f"another name; “{ENTITY_TYPE}” are the types of entities"
-            task.refuse("dimensions", f"“{ENTITY_TYPE}” is of another field", expected)
-        of_types = Dimension(name=ENTITY_TYPE, field=settings["field"])
+        if any(own.name == ENTITY_TYPE_DIMENSION for own in known):
+            expected = (
+                f"another name; “{ENTITY_TYPE_DIMENSION}” are the types of entities"
+            )
+            task.add_problem_at_key(
+                "dimensions", f"“{ENTITY_TYPE_DIMENSION}” is of another field", expected
+            )
+        of_types = Dimension(name=ENTITY_TYPE_DIMENSION, field=settings["field"])
         settings = {**settings, "dimensions": (*known, of_types)}
-    field, repair = answer.text(ANSWER, ""), answer.flag("repair")
+    field, repair = answer.text(ANSWER_FIELD_KEY, ""), answer.read_flag("repair")
     if not labels:
         return None
     return TagTask(
@@ -191,7 +228,7 @@ def _read_tag_form(
 
 
 def _read_pool_settings(
-    task: Keys, id_field: str, content: str, content_field: str
+    task: TomlTable, id_field: str, content: str, content_field: str
 ) -> dict[str, Any]:
     """Return the settings of the pool, which is the file of documents or candidates.
     ``content`` is the key in `task.toml` whose value names the field with the document
@@ -199,7 +236,7 @@ def _read_pool_settings(
     """
     pool = task.table("pool")
     if "file" in pool and "/" in pool.text("file"):
-        pool.refuse(
+        pool.add_problem_at_key(
             "file",
             f"“{pool.text('file')}” is no name of a file",
             "a name without a folder",
@@ -215,7 +252,10 @@ def _read_pool_settings(
 
 
 def _read_evidence_form(
-    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+    settings: GoldSettings,
+    answer: TomlTable,
+    task: TomlTable,
+    rules: Sequence[TomlTable],
 ) -> InstanceTask | None:
     pool, labels = (
         _read_pool_settings(task, "doc_id", "sentences", "abstract"),
@@ -225,7 +265,7 @@ def _read_evidence_form(
     given = answer.text("given", "")
     if given and given not in settings["shown"]:
         settings = {**settings, "shown": (*settings["shown"], given)}
-    field, abstain = answer.text(ANSWER, ""), answer.text("abstain", "")
+    field, abstain = answer.text(ANSWER_FIELD_KEY, ""), answer.text("abstain", "")
     facts = {
         **settings,
         **pool,
@@ -233,14 +273,20 @@ def _read_evidence_form(
         "answer_field": field,
         "abstain": abstain,
     }
-    shapes: dict[str, type[EvidenceTask]] = {"sets": EvidenceSets, "one": EvidenceOfOne}
+    shapes: dict[str, type[EvidenceTask]] = {
+        "sets": EvidenceSetsTask,
+        "one": SingleVerdictTask,
+    }
     if not labels or not shape:
         return None
     return shapes[shape](**facts, labels=labels, missing=_read_treatments(rules))
 
 
 def _read_ranking_form(
-    settings: Settings, answer: Keys, task: Keys, rules: Sequence[Keys]
+    settings: GoldSettings,
+    answer: TomlTable,
+    task: TomlTable,
+    rules: Sequence[TomlTable],
 ) -> InstanceTask | None:
     candidates = answer.text("candidates", "")
     facts: dict[str, Any] = {}
@@ -248,18 +294,18 @@ def _read_ranking_form(
         facts = _read_pool_settings(task, "id", "text", "text")
     elif candidates not in settings["shown"]:
         settings = {**settings, "shown": (*settings["shown"], candidates)}
-    longest = answer.number("longest", LONGEST, least=1)
+    longest = answer.number("longest", DEFAULT_MAX_RANKING_LENGTH, least=1)
     return RankingTask(
         **settings,
         **facts,
-        answer_field=answer.text(ANSWER, ""),
+        answer_field=answer.text(ANSWER_FIELD_KEY, ""),
         candidates=candidates,
         query=answer.text("query", settings["shown"][0] if settings["shown"] else ""),
-        longest=int(longest or LONGEST),
+        longest=int(longest or DEFAULT_MAX_RANKING_LENGTH),
     )
 
 
-FORMS: Mapping[str, Reading] = {
+READERS_BY_FORM: Mapping[str, FormReader] = {
     "labels": _read_label_form,
     "ranking": _read_ranking_form,
     "text": _read_text_form,

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tasks.types.declared.fields import (
-    ANSWERS,
-    IS_ANSWER,
-    IS_FACT,
-    IS_ID,
-    Rows,
-    are_ids,
-    present,
+    ANSWER_FIELD_NAMES_BY_FORM,
+    ANSWER_FIELD_PATTERN,
+    ID_FIELD_PATTERN,
+    METADATA_FIELD_PATTERN,
+    RecordRows,
+    list_nonempty_values,
+    look_like_ids,
 )
 
 _CITATION_FIELD_PATTERN = re.compile(
@@ -23,9 +23,9 @@ _TEXT_FIELD_PATTERN = re.compile(r"text|sentence|answer|claim|statement", re.IGN
 _BIOES_TAG_PATTERN = re.compile(r"O|[BIES]-\S+")
 
 
-def fault_of(
+def find_gold_misfit(
     form: str,
-    rows: Rows,
+    rows: RecordRows,
     names: Sequence[str],
     answer: str,
     *,
@@ -42,31 +42,35 @@ def fault_of(
     if is_named:
         return None
     for name in names:
-        if IS_FACT.search(name) or (answer and form in ("evidence", "spans")):
+        if METADATA_FIELD_PATTERN.search(name) or (
+            answer and form in ("evidence", "spans")
+        ):
             continue
         if fault := _find_unscorable_field(form, rows, name):
             return fault
     return None
 
 
-def _find_unscorable_field(form: str, rows: Rows, name: str) -> tuple[str, str] | None:
+def _find_unscorable_field(
+    form: str, rows: RecordRows, name: str
+) -> tuple[str, str] | None:
     """Return an error message if a field has records or tags that cannot be scored, and
     a description of values that can be scored. Return None if the values of the field
     can be scored.
     """
     values = [
         own
-        for value in present(rows, name)
+        for value in list_nonempty_values(rows, name)
         for own in (value if isinstance(value, list) else [value])
     ]
-    if form == "labels" and _are_token_tags(present(rows, name)):
+    if form == "labels" and _are_token_tags(list_nonempty_values(rows, name)):
         message = f"“{name}” has a tag for each token (B-…, I-…, O), not labels of an instance"
         return message, "labels of whole instances, or the form tags"
     records = list(_iterate_innermost_objects(values))
     slots = dict.fromkeys(slot for record in records for slot in record)
     if not records or len(records) < len(values) or len(slots) < 2:
         return None
-    if any(IS_ID.search(slot) for slot in slots):
+    if any(ID_FIELD_PATTERN.search(slot) for slot in slots):
         return None
     shown = ", ".join([*slots][:6])
     if any(_CITATION_FIELD_PATTERN.search(slot) for slot in slots) and any(
@@ -74,13 +78,13 @@ def _find_unscorable_field(form: str, rows: Rows, name: str) -> tuple[str, str] 
     ):
         message = f"“{name}” has texts with the documents that they cite ({shown})"
         return message, "texts alone, or documents alone; no form scores both together"
-    if not isinstance(present(rows, name)[0], list) and not all(
+    if not isinstance(list_nonempty_values(rows, name)[0], list) and not all(
         len(record) > 1 for record in records
     ):
         return None
     if (
         form == "labels"
-        and not IS_ANSWER.search(name)
+        and not ANSWER_FIELD_PATTERN.search(name)
         and not _has_only_lists(rows, name)
     ):
         return None
@@ -88,8 +92,8 @@ def _find_unscorable_field(form: str, rows: Rows, name: str) -> tuple[str, str] 
     return message, f"an answer of the form {form}; no form compares records of slots"
 
 
-def _has_only_lists(rows: Rows, name: str) -> bool:
-    return all(isinstance(value, list) for value in present(rows, name))
+def _has_only_lists(rows: RecordRows, name: str) -> bool:
+    return all(isinstance(value, list) for value in list_nonempty_values(rows, name))
 
 
 def _iterate_innermost_objects(values: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
@@ -121,17 +125,17 @@ def _are_token_tags(values: Sequence[Any]) -> bool:
 
 
 def _find_text_with_citations(
-    rows: Rows, names: Sequence[str], answer: str
+    rows: RecordRows, names: Sequence[str], answer: str
 ) -> tuple[str, str] | None:
     expected = "texts alone; no form scores an answer together with the documents that it cites"
     for name in names:
-        own = present(rows, name)
+        own = list_nonempty_values(rows, name)
         if not all(isinstance(value, list) for value in own):
             continue
         flat = [part for value in own for part in value]
-        if not flat or not are_ids(flat):
+        if not flat or not look_like_ids(flat):
             continue
-        if name.lower() in ANSWERS["text"]:
+        if name.lower() in ANSWER_FIELD_NAMES_BY_FORM["text"]:
             return f"“{name}” has ids, not texts", expected
         if answer in ("", name):
             continue

@@ -7,37 +7,42 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from tasks.types.base import EVIDENCE, AnswerPart, Index, Split
+from tasks.types.base import EVIDENCE_VIEW, AnswerPart, Index, Split
 from tasks.types.files import Files
 from tasks.types.forms.instances import (
-    Content,
-    Fault,
-    Instance,
+    FaultRecorder,
+    InstancesAndPool,
     InstanceTask,
-    at_path,
+    TaskInstance,
+    get_value_at_path,
 )
-from tasks.types.forms.mapping import Values, meant, with_meant_labels, with_path
-from tasks.types.jsonlines import Line
+from tasks.types.forms.mapping import (
+    LabelsBySpelling,
+    replace_spelling_by_label,
+    replace_spellings_under_key,
+    replace_value_at_path,
+)
+from tasks.types.jsonlines import AnswerLine
 from tasks.types.text import (
-    are_texts,
-    equal_label,
-    json_kind,
-    kind_found,
-    no_label,
+    describe_json_type,
+    describe_json_type_or_missing,
+    find_label_equal_in_nfc,
+    is_list_of_texts,
+    make_unknown_label_message,
 )
 
-LABEL = "label"
-#: `GoldSets` maps each evidence document to a label and alternative sentence sets.
-#: Each set of sentences in `GoldSets` is sufficient evidence on its own.
-GoldSets = dict[str, tuple[str, tuple[frozenset[int], ...]]]
-#: `GivenSets` maps each document of an answer to a label and sentence numbers.
-GivenSets = dict[str, tuple[str, tuple[int, ...]]]
+LABEL_KEY = "label"
+#: `GoldEvidenceByDocument` maps each evidence document to a label and alternative sentence sets.
+#: Each set of sentences in `GoldEvidenceByDocument` is sufficient evidence on its own.
+GoldEvidenceByDocument = dict[str, tuple[str, tuple[frozenset[int], ...]]]
+#: `AnswerEvidenceByDocument` maps each document of an answer to a label and sentence numbers.
+AnswerEvidenceByDocument = dict[str, tuple[str, tuple[int, ...]]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceTask(InstanceTask):
-    """The common base class of the two evidence tasks `EvidenceSets` and
-    `EvidenceOfOne`.
+    """The common base class of the two evidence tasks `EvidenceSetsTask` and
+    `SingleVerdictTask`.
 
     ``labels`` are the labels that answers may have, and ``abstain`` is a further label
     with which systems abstain. ``pool_id`` and ``pool_content`` name the fields with
@@ -46,28 +51,35 @@ class EvidenceTask(InstanceTask):
     documents, or is empty.
     """
 
-    drawn_as: ClassVar[str] = EVIDENCE
+    drawn_as: ClassVar[str] = EVIDENCE_VIEW
     labels: tuple[str, ...]
     abstain: str = ""
     pool_id: str = "doc_id"
     pool_content: str = "abstract"
     given: str = ""
 
-    def meant_record(
-        self, record: Mapping[str, Any], path: str, values: Values
+    def replace_mapped_values(
+        self, record: Mapping[str, Any], path: str, values: LabelsBySpelling
     ) -> Mapping[str, Any]:
-        value = with_meant_labels(at_path(record, path), values, LABEL)
+        value = replace_spellings_under_key(
+            get_value_at_path(record, path), values, LABEL_KEY
+        )
         if value is not None:
-            record = with_path(record, path, value)
-        if LABEL in record:
-            record = {**record, LABEL: meant(record[LABEL], values)}
+            record = replace_value_at_path(record, path, value)
+        if LABEL_KEY in record:
+            record = {
+                **record,
+                LABEL_KEY: replace_spelling_by_label(record[LABEL_KEY], values),
+            }
         return record
 
-    def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-        if not are_texts(record.get(self.pool_content)):
+    def find_pool_record_faults(
+        self, record: Mapping[str, Any]
+    ) -> Iterator[tuple[str, str]]:
+        if not is_list_of_texts(record.get(self.pool_content)):
             yield f"“{self.pool_content}” is no list of texts", "a list of sentences"
 
-    def index_facts(self, content: Content) -> Index:
+    def make_additional_index_entries(self, content: InstancesAndPool) -> Index:
         return {
             "sizes": {
                 name: len(record[self.pool_content])
@@ -75,14 +87,14 @@ class EvidenceTask(InstanceTask):
             }
         }
 
-    def sentence(self, content: Content, document: str, number: int) -> str:
+    def sentence(self, content: InstancesAndPool, document: str, number: int) -> str:
         """Return the text of a sentence in a document, or an empty text if the document
         has no sentence with this number.
         """
         sentences = content.pool.get(document, {}).get(self.pool_content, ())
         return str(sentences[number]) if number < len(sentences) else ""
 
-    def title(self, content: Content, document: str) -> str:
+    def title(self, content: InstancesAndPool, document: str) -> str:
         """Return the title of a document, for display with the evidence. If the
         document has no title, return the first sentence of the document.
         """
@@ -93,34 +105,42 @@ class EvidenceTask(InstanceTask):
 
     def unreachable(self, files: Files, split: Split) -> Iterator[str]:
         """Yield the gold sentences that the pool of documents does not contain."""
-        sizes = self.index_facts(split.content)["sizes"]
+        sizes = self.make_additional_index_entries(split.content)["sizes"]
         for instance in split.content.instances:
-            for document, number in sorted(self.named(instance.gold)):
+            for document, number in sorted(self.list_evidence_sentences(instance.gold)):
                 if number >= sizes.get(document, 0):
                     yield f"{instance.id}: {document}:{number}"
 
     @abstractmethod
-    def named(self, side: Any) -> set[tuple[str, int]]:
+    def list_evidence_sentences(self, side: Any) -> set[tuple[str, int]]:
         """Return the evidence sentences of a gold answer or a system's answer, as pairs
         of document id and sentence number.
         """
 
-    def label_of(self, value: Any, fault: Fault, *, may_abstain: bool) -> str | None:
+    def read_label(
+        self, value: Any, fault: FaultRecorder, *, may_abstain: bool
+    ) -> str | None:
         allowed = (
             *self.labels,
             *([self.abstain] if self.abstain and may_abstain else []),
         )
         is_text = isinstance(value, str)
-        if is_text and (label := equal_label(value, allowed)) is not None:
+        if is_text and (label := find_label_equal_in_nfc(value, allowed)) is not None:
             return label
         found = (
-            no_label(value, allowed) if is_text else f"“{LABEL}” is {kind_found(value)}"
+            make_unknown_label_message(value, allowed)
+            if is_text
+            else f"“{LABEL_KEY}” is {describe_json_type_or_missing(value)}"
         )
         fault(found, f"one of {', '.join(allowed)}")
         return None
 
-    def sentences_of(
-        self, value: Any, document: str, sizes: Mapping[str, int] | None, fault: Fault
+    def read_sentence_numbers(
+        self,
+        value: Any,
+        document: str,
+        sizes: Mapping[str, int] | None,
+        fault: FaultRecorder,
     ) -> tuple[int, ...] | None:
         """Return the sentence numbers in the evidence from one document, counted from
         0. If the document or one of its sentence numbers does not exist, record a fault
@@ -149,21 +169,24 @@ class EvidenceTask(InstanceTask):
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvidenceSets(EvidenceTask):
+class EvidenceSetsTask(EvidenceTask):
     """Evidence as in SciFact. An answer to a claim contains several documents, each
     with a label and with evidence sentences.
     """
 
     @property
     def example(self) -> Any:
-        return {"12": {"sentences": [0], LABEL: self.labels[0]}}
+        return {"12": {"sentences": [0], LABEL_KEY: self.labels[0]}}
 
-    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
-        value = at_path(record, self.field)
+    def gold_of(self, record: Mapping[str, Any], fault: FaultRecorder) -> Any:
+        value = get_value_at_path(record, self.field)
         if not isinstance(value, dict):
-            fault(f"“{self.field}” is {kind_found(value)}", "an object of documents")
+            fault(
+                f"“{self.field}” is {describe_json_type_or_missing(value)}",
+                "an object of documents",
+            )
             return None
-        gold_sets: GoldSets = {}
+        gold_sets: GoldEvidenceByDocument = {}
         for document, sets in value.items():
             shown = document[:100]
             if (
@@ -177,10 +200,11 @@ class EvidenceSets(EvidenceTask):
                 )
                 return None
             labels = {
-                self.label_of(own.get(LABEL), fault, may_abstain=False) for own in sets
+                self.read_label(own.get(LABEL_KEY), fault, may_abstain=False)
+                for own in sets
             }
             sentences = [
-                self.sentences_of(own.get("sentences"), document, None, fault)
+                self.read_sentence_numbers(own.get("sentences"), document, None, fault)
                 for own in sets
             ]
             if None in labels or None in sentences:
@@ -202,28 +226,31 @@ class EvidenceSets(EvidenceTask):
             )
         return gold_sets
 
-    def answer_of(self, line: Line, name: str, index: Index) -> Any:
-        value = line.value.get(self.answer_key)
+    def parse_answer(self, line: AnswerLine, name: str, index: Index) -> Any:
+        value = line.value.get(self.run_answer_key)
         if not isinstance(value, dict):
-            line.wrong(f"“{self.answer_key}” is {kind_found(value)}", self.form.example)
+            line.wrong(
+                f"“{self.run_answer_key}” is {describe_json_type_or_missing(value)}",
+                self.form.example,
+            )
             return None
-        found: GivenSets = {}
+        found: AnswerEvidenceByDocument = {}
         for document, own in value.items():
             if not isinstance(own, dict):
                 line.wrong(
-                    f"document “{document[:100]}” is {json_kind(own)}",
+                    f"document “{document[:100]}” is {describe_json_type(own)}",
                     self.form.example,
                 )
                 continue
-            label = self.label_of(own.get(LABEL), line.wrong, may_abstain=True)
-            sentences = self.sentences_of(
+            label = self.read_label(own.get(LABEL_KEY), line.wrong, may_abstain=True)
+            sentences = self.read_sentence_numbers(
                 own.get("sentences"), document, index["sizes"], line.wrong
             )
             if label is not None and sentences is not None and label != self.abstain:
                 found[document] = (label, sentences)
         return found
 
-    def named(self, side: Any) -> set[tuple[str, int]]:
+    def list_evidence_sentences(self, side: Any) -> set[tuple[str, int]]:
         sets = (
             (name, [own] if isinstance(own, int) else own)
             for name, (_, sets) in side.items()
@@ -231,19 +258,21 @@ class EvidenceSets(EvidenceTask):
         )
         return {(document, number) for document, numbers in sets for number in numbers}
 
-    def gold_text(self, gold: Any) -> str:
+    def format_gold(self, gold: Any) -> str:
         return "\n".join(
             f"{name}: {label} {[*map(sorted, sets)]}"
             for name, (label, sets) in gold.items()
         )
 
-    def answer_text(self, answer: Any) -> str:
+    def format_answer(self, answer: Any) -> str:
         return "\n".join(
             f"{document}: {label} {list(own)}"
             for document, (label, own) in answer.items()
         )
 
-    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+    def gold_parts(
+        self, content: InstancesAndPool, instance: TaskInstance
+    ) -> Iterator[AnswerPart]:
         """Yield each evidence document with its gold label, and after each document the
         sets of evidence sentences.
         """
@@ -253,7 +282,7 @@ class EvidenceSets(EvidenceTask):
                 yield self._make_sentences_part(content, document, sorted(own))
 
     def answer_parts(
-        self, content: Content, instance: Instance, answer: Any
+        self, content: InstancesAndPool, instance: TaskInstance, answer: Any
     ) -> Iterator[AnswerPart]:
         """Yield each evidence document with the label in the answer, and after each
         document the evidence sentences.
@@ -264,7 +293,7 @@ class EvidenceSets(EvidenceTask):
                 yield self._make_sentences_part(content, document, [number])
 
     def _make_sentences_part(
-        self, content: Content, document: str, numbers: Sequence[int]
+        self, content: InstancesAndPool, document: str, numbers: Sequence[int]
     ) -> AnswerPart:
         name = ", ".join(str(number + 1) for number in numbers)
         texts = (self.sentence(content, document, number) for number in numbers)
@@ -272,7 +301,7 @@ class EvidenceSets(EvidenceTask):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class VerdictWithEvidence:
     """The label of a claim and the evidence sentences for the label. Each of the
     ``sentences`` has the form `document:number`. In gold (reference answers),
     ``sentences`` contains alternative sets of sentences, each of which is sufficient
@@ -284,8 +313,8 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvidenceOfOne(EvidenceTask):
-    """Evidence as in FEVER. An answer to a claim contains one label and sentences from
+class SingleVerdictTask(EvidenceTask):
+    """Evidence as in FEVER_CITATION. An answer to a claim contains one label and sentences from
     any documents.
     """
 
@@ -293,12 +322,12 @@ class EvidenceOfOne(EvidenceTask):
     def example(self) -> Any:
         return ["d1:0"]
 
-    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
-        label = self.label_of(record.get(LABEL), fault, may_abstain=True)
-        value = at_path(record, self.field)
+    def gold_of(self, record: Mapping[str, Any], fault: FaultRecorder) -> Any:
+        label = self.read_label(record.get(LABEL_KEY), fault, may_abstain=True)
+        value = get_value_at_path(record, self.field)
         sets = [] if value is None else value
         if not isinstance(sets, list) or not all(
-            own and are_texts(own) for own in sets
+            own and is_list_of_texts(own) for own in sets
         ):
             fault(f"“{self.field}” is no list of evidence sets", '[["d1:0", "d1:2"]]')
             return None
@@ -311,22 +340,22 @@ class EvidenceOfOne(EvidenceTask):
         return (
             None
             if label is None
-            else Verdict(label, tuple(frozenset(own) for own in sets))
+            else VerdictWithEvidence(label, tuple(frozenset(own) for own in sets))
         )
 
-    def answer_of(self, line: Line, name: str, index: Index) -> Any:
-        label = self.label_of(line.value.get(LABEL), line.wrong, may_abstain=True)
-        value = line.value.get(self.answer_key, [])
-        if not are_texts(value):
-            line.wrong(f"“{self.answer_key}” is no list of texts", '["d1:0"]')
+    def parse_answer(self, line: AnswerLine, name: str, index: Index) -> Any:
+        label = self.read_label(line.value.get(LABEL_KEY), line.wrong, may_abstain=True)
+        value = line.value.get(self.run_answer_key, [])
+        if not is_list_of_texts(value):
+            line.wrong(f"“{self.run_answer_key}” is no list of texts", '["d1:0"]')
             return None
         for sentence in value:
             document, _, number = sentence.rpartition(":")
             numbers = [int(number)] if number.isdecimal() and len(number) < 10 else None
-            self.sentences_of(numbers, document, index["sizes"], line.wrong)
-        return Verdict(str(label), tuple(value)) if line.is_sound else None
+            self.read_sentence_numbers(numbers, document, index["sizes"], line.wrong)
+        return VerdictWithEvidence(str(label), tuple(value)) if line.is_sound else None
 
-    def named(self, side: Any) -> set[tuple[str, int]]:
+    def list_evidence_sentences(self, side: Any) -> set[tuple[str, int]]:
         names = {
             name
             for sentence in side.sentences
@@ -339,29 +368,31 @@ class EvidenceOfOne(EvidenceTask):
             if number.isdecimal()
         }
 
-    def gold_text(self, gold: Any) -> str:
+    def format_gold(self, gold: Any) -> str:
         return "\n".join(
             [gold.label, *(", ".join(sorted(sentence)) for sentence in gold.sentences)]
         )
 
-    def answer_text(self, answer: Any) -> str:
+    def format_answer(self, answer: Any) -> str:
         return "\n".join([answer.label, *answer.sentences])
 
-    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+    def gold_parts(
+        self, content: InstancesAndPool, instance: TaskInstance
+    ) -> Iterator[AnswerPart]:
         """Yield the gold label of a claim, followed by the sets of evidence."""
         yield AnswerPart(instance.gold.label)
         for sentence in instance.gold.sentences:
             yield self._make_named_sentences_part(content, sorted(sentence))
 
     def answer_parts(
-        self, content: Content, instance: Instance, answer: Any
+        self, content: InstancesAndPool, instance: TaskInstance, answer: Any
     ) -> Iterator[AnswerPart]:
         yield AnswerPart(answer.label)
         for sentence in answer.sentences:
             yield self._make_named_sentences_part(content, [sentence])
 
     def _make_named_sentences_part(
-        self, content: Content, names: Sequence[str]
+        self, content: InstancesAndPool, names: Sequence[str]
     ) -> AnswerPart:
         shown, texts = [], []
         for name in names:

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 
 from tasks.types import jsonlines
 from tasks.types.base import (
-    LINES,
-    MAX_SHOWN,
+    LINES_VIEW,
+    MAX_STORED_INSTANCES,
     AnswerPart,
     Index,
     Options,
@@ -27,48 +27,56 @@ from tasks.types.base import (
     Split,
 )
 from tasks.types.files import (
-    CLUTTER,
-    PACKED,
-    READING_VERSION,
+    CURRENT_PARSING_RULES_VERSION,
+    GZIP_SUFFIX,
+    IGNORED_FILE_NAMES,
     Files,
     InputFile,
-    reading_of,
+    get_reading_version,
 )
-from tasks.types.forms.mapping import Values, meant, with_path
+from tasks.types.forms.mapping import (
+    LabelsBySpelling,
+    replace_spelling_by_label,
+    replace_value_at_path,
+)
 from tasks.types.forms.shapes import (
-    PLAIN,
-    GoldShape,
-    Queries,
-    is_file_named,
-    keyed_records,
+    ONE_INSTANCE_PER_ROW_LAYOUT,
+    GoldFileLayout,
+    QueriesById,
+    has_file_name,
+    read_records_of_keyed_object,
 )
-from tasks.types.problems import Problem, Problems, refuse
-from tasks.types.ranking.records import digest_of
-from tasks.types.run_forms import RunForm
+from tasks.types.problems import Problem, ProblemList, raise_if_any_problem_is_fatal
+from tasks.types.ranking.records import compute_sha256_of_parts
+from tasks.types.run_forms import RunFormatSignature
 from tasks.types.tables import (
-    TABLES,
-    Columns,
-    TableForm,
-    read_with_tables,
-    table_records,
-    written_table,
+    DEFAULT_DELIMITERS_BY_FORMAT,
+    RunTableColumns,
+    TableFormat,
+    format_table,
+    iterate_table_records,
+    read_run_with_tables,
 )
-from tasks.types.text import decoded, kind_found, nfc
+from tasks.types.text import (
+    decode_utf8_or_windows_1252,
+    describe_json_type_or_missing,
+    normalise_to_nfc,
+)
 
-INPUTS = "inputs.jsonl"
-JSON_FORMS, TREC = ("jsonl", "json"), "trec"
-FILE_FORMS = (*JSON_FORMS, *TABLES, TREC)
-#: `WRONG` counts an unanswered instance as wrong, and `LEFT_OUT` ignores the instance.
-WRONG, LEFT_OUT = "wrong", "left-out"
+INPUTS_FILE_NAME = "inputs.jsonl"
+JSON_FILE_FORMATS, TREC = ("jsonl", "json"), "trec"
+GOLD_FILE_FORMATS = (*JSON_FILE_FORMATS, *DEFAULT_DELIMITERS_BY_FORMAT, TREC)
+#: `COUNT_UNANSWERED_AS_WRONG` counts unanswered instances as wrong, and `LEAVE_UNANSWERED_OUT` ignores them.
+COUNT_UNANSWERED_AS_WRONG, LEAVE_UNANSWERED_OUT = "wrong", "left-out"
 
-#: The readings in `COUNTED` replace the value of a field by a count, such as of words.
-COUNTED = ("count", "words", "characters")
+#: The readings in `COUNTING_READINGS` replace the value of a field by a count, such as of words.
+COUNTING_READINGS = ("count", "words", "characters")
 
 #: `Fault` functions record an error message and the value that was expected.
-Fault = Callable[[str, str], None]
+FaultRecorder = Callable[[str, str], None]
 
 
-def at_path(record: Mapping[str, Any], path: str) -> Any:
+def get_value_at_path(record: Mapping[str, Any], path: str) -> Any:
     """Return the value at a dotted path such as `a.b` in nested objects, or None. If
     ``record`` has a key that is equal to the whole path, return the value of this key.
     """
@@ -80,7 +88,7 @@ def at_path(record: Mapping[str, Any], path: str) -> Any:
     return value
 
 
-def without_path(value: Any, path: str) -> Any:
+def remove_value_at_path(value: Any, path: str) -> Any:
     """Return a copy of nested objects without the value at a dotted path such as `a.b`."""
     if not isinstance(value, Mapping):
         return value
@@ -88,12 +96,12 @@ def without_path(value: Any, path: str) -> Any:
     if not rest or path in value:
         return {key: own for key, own in value.items() if key != path}
     return {
-        key: without_path(own, rest) if key == head else own
+        key: remove_value_at_path(own, rest) if key == head else own
         for key, own in value.items()
     }
 
 
-def is_within(path: str, other: str) -> bool:
+def are_paths_nested(path: str, other: str) -> bool:
     """Return True if two dotted paths are equal or one path is a prefix of the other."""
     return f"{path}.".startswith(f"{other}.") or f"{other}.".startswith(f"{path}.")
 
@@ -119,7 +127,7 @@ class Dimension:
     joined: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def features(self, records: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-        own = [self.classes_of(record) for record in records]
+        own = [self.classify_record(record) for record in records]
         if not self.joined:
             return own
         everywhere = sorted(
@@ -128,15 +136,15 @@ class Dimension:
         return [
             tuple(dict.fromkeys((*everywhere, *classes)))
             if all(
-                str(at_path(record, path)) == value
+                str(get_value_at_path(record, path)) == value
                 for path, value in self.joined.items()
             )
             else classes
             for record, classes in zip(records, own, strict=True)
         ]
 
-    def classes_of(self, record: Mapping[str, Any]) -> tuple[str, ...]:
-        value = at_path(record, self.field)
+    def classify_record(self, record: Mapping[str, Any]) -> tuple[str, ...]:
+        value = get_value_at_path(record, self.field)
         if value is None or value in ("", []):
             return (self.absent,) if self.absent else ()
         if self.reading == "count":
@@ -180,7 +188,7 @@ def _format_class_name(value: Any) -> str:
 
 
 @dataclass(frozen=True)
-class Instance:
+class TaskInstance:
     """An instance of a task. ``gold`` is the parsed reference answer, or None if the
     files contain only public inputs. ``record`` is the instance's record in the file,
     with all fields.
@@ -192,24 +200,24 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Content:
+class InstancesAndPool:
     """The parsed files of gold, which are the instances in the order of the files, and
     the pool (documents or candidates) as a mapping from id to record.
     """
 
-    instances: tuple[Instance, ...]
+    instances: tuple[TaskInstance, ...]
     pool: Mapping[str, Mapping[str, Any]]
-    reading: int = READING_VERSION
+    reading: int = CURRENT_PARSING_RULES_VERSION
     #: `rows` counts the table rows, JSON objects or lines in files with instances.
     rows: int = 0
 
 
-def _iterate_records_by_id(content: Content) -> Iterator[Mapping[str, Any]]:
+def _iterate_records_by_id(content: InstancesAndPool) -> Iterator[Mapping[str, Any]]:
     ordered = sorted(content.instances, key=lambda instance: instance.id)
     return (instance.record for instance in ordered)
 
 
-def _encode_for_digest(record: Mapping[str, Any], is_table: bool) -> bytes:
+def _encode_record_for_digest(record: Mapping[str, Any], is_table: bool) -> bytes:
     """Return the bytes of a record that contribute to the digest of the gold. If the
     record is a table row, line ends in the cells are normalised.
     """
@@ -238,7 +246,7 @@ def _find_equal_ids(names: Iterable[str], files: Files) -> Iterator[Problem]:
     forms: dict[str, str] = {}
     shown = files[0].shown if len(files) == 1 else ""
     for name in names:
-        if (other := forms.setdefault(nfc(name), name)) != name:
+        if (other := forms.setdefault(normalise_to_nfc(name), name)) != name:
             message, expected = _describe_equal_ids(name, other)
             yield Problem(file=shown, message=message, expected=expected)
 
@@ -264,16 +272,16 @@ class InstanceTask(ABC):
     answer_id: str = ""
     #: `values` maps spellings of answers in gold to labels or numbers of the task.
     #: `answer_values` maps spellings of answers in runs to labels or numbers.
-    values: Values = dataclasses.field(default_factory=dict)
-    answer_values: Values = dataclasses.field(default_factory=dict)
+    values: LabelsBySpelling = dataclasses.field(default_factory=dict)
+    answer_values: LabelsBySpelling = dataclasses.field(default_factory=dict)
     #: `answer_names` maps fields such as `confidence` to the keys that runs use.
     answer_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
     shown: tuple[str, ...] = ()
     hidden: tuple[str, ...] = ()
     dimensions: tuple[Dimension, ...] = ()
     unit: str = ""
-    files: str = JSON_FORMS[0]
-    shape: GoldShape = PLAIN
+    files: str = JSON_FILE_FORMATS[0]
+    shape: GoldFileLayout = ONE_INSTANCE_PER_ROW_LAYOUT
     delimiter: str = ""
     #: `quotes` states whether table cells may be quoted, or is None by default.
     quotes: bool | None = None
@@ -290,20 +298,20 @@ class InstanceTask(ABC):
     #: `noun` is the word for an answer in error messages.
     noun: ClassVar[str] = "answer"
     pool_noun: ClassVar[str] = "document"
-    drawn_as: ClassVar[str] = LINES
+    drawn_as: ClassVar[str] = LINES_VIEW
     #: `own_key` is the key of the answer in runs, if different from that in gold.
     own_key: ClassVar[str] = ""
 
     # Subclasses override the following members for their format of answers.
 
     @abstractmethod
-    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
+    def gold_of(self, record: Mapping[str, Any], fault: FaultRecorder) -> Any:
         """Return the parsed gold answer in a record, and record the faults of the gold
         answer.
         """
 
     @abstractmethod
-    def answer_of(self, line: jsonlines.Line, name: str, index: Index) -> Any:
+    def parse_answer(self, line: jsonlines.AnswerLine, name: str, index: Index) -> Any:
         """Return the parsed answer on a line of a run. If the answer is invalid, record
         the fault and return None.
         """
@@ -314,38 +322,42 @@ class InstanceTask(ABC):
         """Return an example of a valid answer, for error messages."""
 
     def pairs_of(
-        self, content: Content, answers: list[Any], rules: str
+        self, content: InstancesAndPool, answers: list[Any], rules: str
     ) -> tuple[list[Any], list[Any]]:
         """Return the gold answers and the answers of a run as metrics expect them, with
         one item per instance. An instance that the run does not answer has the answer
         None.
         """
         gold = [instance.gold for instance in content.instances]
-        if self.missing.get(rules) == LEFT_OUT:
+        if self.missing.get(rules) == LEAVE_UNANSWERED_OUT:
             gold = [
                 None if answer is None else own
                 for own, answer in zip(gold, answers, strict=True)
             ]
         return gold, answers
 
-    def described(self, instance: Instance) -> Mapping[str, Any]:
+    def get_record_with_canonical_gold(
+        self, instance: TaskInstance
+    ) -> Mapping[str, Any]:
         """Return the record of an instance with the gold answer as the task spells it."""
         return instance.record
 
-    def pool_faults(self, record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    def find_pool_record_faults(
+        self, record: Mapping[str, Any]
+    ) -> Iterator[tuple[str, str]]:
         """Yield an error message and the expected form for each fault in a record of
         the pool (documents or candidates). The caller of this method has already
         checked that the pool record has an id.
         """
         yield from ()
 
-    def index_facts(self, content: Content) -> Index:
+    def make_additional_index_entries(self, content: InstancesAndPool) -> Index:
         """Return the data that are needed to validate a run, besides the names of the
         instances. The returned data must not contain gold answers.
         """
         return {}
 
-    def notes_of(self, answers: Sequence[Any]) -> Mapping[str, int]:
+    def count_answer_notes(self, answers: Sequence[Any]) -> Mapping[str, int]:
         return {}
 
     @property
@@ -368,14 +380,14 @@ class InstanceTask(ABC):
         measured: set[str] = set()
         for dimension in self.dimensions:
             steps = dimension.steps()
-            if dimension.reading in COUNTED:
+            if dimension.reading in COUNTING_READINGS:
                 names |= steps
             else:
                 measured |= steps.keys()
         return {label: name for label, name in names.items() if label not in measured}
 
     @property
-    def answer_dimensions(self) -> tuple[str, ...]:
+    def dimensions_of_answer_classes(self) -> tuple[str, ...]:
         """Return the names of dimensions (breakdowns of scores) whose classes are the
         answers.
         """
@@ -394,154 +406,167 @@ class InstanceTask(ABC):
         return tuple(
             dimension.name
             for dimension in self.dimensions
-            if all(map(self.is_shown, (dimension.field, *dimension.joined)))
+            if all(map(self.is_public_path, (dimension.field, *dimension.joined)))
         )
 
-    def is_shown(self, path: str) -> bool:
+    def is_public_path(self, path: str) -> bool:
         """Return True if all values at a dotted path such as `a.b` are public. A field
         is not public if a part of the field is hidden.
         """
         return (
             path.partition(".")[0] in (self.id, *self.shown)
-            and not is_within(path, self.field)
-            and not any(is_within(path, hidden) for hidden in self.hidden)
+            and not are_paths_nested(path, self.field)
+            and not any(are_paths_nested(path, hidden) for hidden in self.hidden)
         )
 
-    def features_of(self, dimension: Dimension, content: Content) -> Any:
+    def classify_instances(
+        self, dimension: Dimension, content: InstancesAndPool
+    ) -> Any:
         """Return the classes to which each instance belongs in a dimension (a breakdown
         of scores).
         """
-        return dimension.features(list(map(self.described, content.instances)))
+        return dimension.features(
+            list(map(self.get_record_with_canonical_gold, content.instances))
+        )
 
-    def shown_text(self, name: str, value: Any) -> str:
+    def format_public_value(self, name: str, value: Any) -> str:
         """Return the value of a public field as a text for display on web pages."""
         return _format_class_name(value)
 
-    def gold_text(self, gold: Any) -> str:
+    def format_gold(self, gold: Any) -> str:
         return str(gold)
 
-    def answer_text(self, answer: Any) -> str:
-        return self.gold_text(answer)
+    def format_answer(self, answer: Any) -> str:
+        return self.format_gold(answer)
 
-    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+    def gold_parts(
+        self, content: InstancesAndPool, instance: TaskInstance
+    ) -> Iterator[AnswerPart]:
         """Yield the parts of a gold answer that metrics count, such as each label or
         each span.
         """
-        yield AnswerPart(self.gold_text(instance.gold))
+        yield AnswerPart(self.format_gold(instance.gold))
 
     def answer_parts(
-        self, content: Content, instance: Instance, answer: Any
+        self, content: InstancesAndPool, instance: TaskInstance, answer: Any
     ) -> Iterator[AnswerPart]:
         """Yield the parts of a run's answer that metrics count, such as each label or
         each span. The argument ``answer`` is the parsed answer to an instance, and must
         not be None.
         """
-        yield AnswerPart(self.answer_text(answer))
+        yield AnswerPart(self.format_answer(answer))
 
-    def beside(self, answer: Any) -> Mapping[str, float]:
+    def get_numbers_besides_answer(self, answer: Any) -> Mapping[str, float]:
         """Return the numbers that a run states besides the answer, such as
         probabilities.
         """
         return {}
 
-    def meant_record(
-        self, record: Mapping[str, Any], path: str, values: Values
+    def replace_mapped_values(
+        self, record: Mapping[str, Any], path: str, values: LabelsBySpelling
     ) -> Mapping[str, Any]:
         """Return a copy of the record in which the value at ``path`` is replaced by the
         answer that ``values`` maps it to.
         """
-        value = at_path(record, path)
+        value = get_value_at_path(record, path)
         return (
-            record if value is None else with_path(record, path, meant(value, values))
+            record
+            if value is None
+            else replace_value_at_path(
+                record, path, replace_spelling_by_label(value, values)
+            )
         )
 
     # Subclasses inherit the following members unchanged.
 
     @property
-    def id_key(self) -> str:
+    def run_id_key(self) -> str:
         """Return the key under which runs state the id of an instance."""
         return self.answer_id or self.id
 
-    def key_of(self, name: str) -> str:
+    def get_run_key_of_field(self, name: str) -> str:
         """Return the key under which runs state a field besides id and answer, such as
         a confidence.
         """
         return self.answer_names.get(name, name)
 
-    def _apply_declared_names(self, line: jsonlines.Line) -> jsonlines.Line:
-        value, key = line.value, self.answer_key
-        if "." in key and (inner := at_path(value, key)) is not None:
+    def _apply_declared_names(self, line: jsonlines.AnswerLine) -> jsonlines.AnswerLine:
+        value, key = line.value, self.run_answer_key
+        if "." in key and (inner := get_value_at_path(value, key)) is not None:
             value = {**value, key: inner}
         for name, other in self.answer_names.items():
             if other in value:
                 value = {**value, name: value[other]}
         if self.answer_values:
-            value = self.meant_record(value, key, self.answer_values)
+            value = self.replace_mapped_values(value, key, self.answer_values)
         line.value = value
         return line
 
     @property
-    def answer_key(self) -> str:
+    def run_answer_key(self) -> str:
         return self.answer_field or self.own_key or self.field
 
     @property
     def form(self) -> jsonlines.AnswerForm:
         example = json.dumps(
-            {self.id_key: "s1", self.answer_key: self.example}, ensure_ascii=False
+            {self.run_id_key: "s1", self.run_answer_key: self.example},
+            ensure_ascii=False,
         )
-        table = self.columns.described if self.columns else ""
+        table = self.columns.description if self.columns else ""
         return jsonlines.AnswerForm(
-            example=example, noun=self.noun, id=self.id_key, table=table
+            example=example, noun=self.noun, id=self.run_id_key, table=table
         )
 
     @property
-    def columns(self) -> Columns | None:
+    def columns(self) -> RunTableColumns | None:
         """Return the columns of a run in CSV or TSV, or None if runs cannot be tables."""
         return None
 
-    def _columns(self, **facts: Any) -> Columns:
-        form = TableForm()
-        if self.files in TABLES:
-            form = TableForm(self.files, self.delimiter, self.quotes)
-        return Columns(id=self.id_key, answer=self.answer_key, form=form, **facts)
+    def _make_run_table_columns(self, **facts: Any) -> RunTableColumns:
+        form = TableFormat()
+        if self.files in DEFAULT_DELIMITERS_BY_FORMAT:
+            form = TableFormat(self.files, self.delimiter, self.quotes)
+        return RunTableColumns(
+            id=self.run_id_key, answer=self.run_answer_key, form=form, **facts
+        )
 
     @property
-    def run_form(self) -> RunForm:
+    def run_form(self) -> RunFormatSignature:
         columns = frozenset(self.columns.names if self.columns else ())
-        return RunForm(
+        return RunFormatSignature(
             described=self.form.files,
-            keys=(frozenset({self.answer_key}),),
+            keys=(frozenset({self.run_answer_key}),),
             columns=columns,
         )
 
     def is_gold_file(self, name: str) -> bool:
         return (
             PurePosixPath(name).name == self.pool_file
-            or is_file_named(name, self.shape.queries)
+            or has_file_name(name, self.shape.queries)
             or self.is_instances_file(name)
         )
 
     def is_instances_file(self, name: str) -> bool:
-        path = PurePosixPath(name.removesuffix(PACKED))
-        if path.name == self.pool_file or CLUTTER.intersection(path.parts):
+        path = PurePosixPath(name.removesuffix(GZIP_SUFFIX))
+        if path.name == self.pool_file or IGNORED_FILE_NAMES.intersection(path.parts):
             return False
-        if is_file_named(name, self.shape.queries):
+        if has_file_name(name, self.shape.queries):
             return False
-        if self.files in JSON_FORMS:
+        if self.files in JSON_FILE_FORMATS:
             return jsonlines.is_records_file(name)
         return path.suffix.lower() in {TREC: (".txt", ".qrels", ".trec")}.get(
             self.files, (f".{self.files}",)
         )
 
     def instance_names(
-        self, file: InputFile, records: Sequence[jsonlines.Record]
+        self, file: InputFile, records: Sequence[jsonlines.JsonRecord]
     ) -> Iterator[str | None]:
         """Yield the instance id in each record, or None if the file contains pool
         records instead of instances.
         """
         is_pool = not self.is_instances_file(file.name)
         return (
-            None if is_pool else self.shape.name_of(record, self.id)
+            None if is_pool else self.shape.get_instance_id(record, self.id)
             for record in records
         )
 
@@ -561,48 +586,54 @@ class InstanceTask(ABC):
             earlier_digests={1: first} if first != digest else {},
         )
 
-    def _compute_gold_digest(self, content: Content) -> str:
-        is_table = self.files in TABLES
+    def _compute_gold_digest(self, content: InstancesAndPool) -> str:
+        is_table = self.files in DEFAULT_DELIMITERS_BY_FORMAT
         lines = [
-            _encode_for_digest(record, is_table)
+            _encode_record_for_digest(record, is_table)
             for record in _iterate_records_by_id(content)
         ]
         if self.pool_file:
-            is_table = self.pool_file.rpartition(".")[2] in TABLES
+            is_table = self.pool_file.rpartition(".")[2] in DEFAULT_DELIMITERS_BY_FORMAT
             pool = self._iterate_public_pool_records(content.pool)
             lines += [
                 b"pool\n",
-                *sorted(_encode_for_digest(record, is_table) for record in pool),
+                *sorted(_encode_record_for_digest(record, is_table) for record in pool),
             ]
-        return digest_of(*lines).hex()
+        return compute_sha256_of_parts(*lines).hex()
 
-    def _table_form(self, kind: str) -> TableForm:
+    def _make_gold_table_form(self, kind: str) -> TableFormat:
         if kind != self.files:
-            return TableForm(kind)
-        return TableForm(kind, self.delimiter, self.quotes)
+            return TableFormat(kind)
+        return TableFormat(kind, self.delimiter, self.quotes)
 
-    def _compute_first_version_digest(self, content: Content) -> str:
+    def _compute_first_version_digest(self, content: InstancesAndPool) -> str:
         """Return the digest of the gold by the first version of the digest rules, under
         which pool order and line ends change the digest.
         """
         lines = (
-            _encode_for_digest(record, is_table=False)
+            _encode_record_for_digest(record, is_table=False)
             for record in _iterate_records_by_id(content)
         )
-        pools = sorted(self.public_pool(content))
-        return digest_of(*lines, *(data for _, data in pools)).hex()
+        pools = sorted(self.iterate_public_pool_file(content))
+        return compute_sha256_of_parts(*lines, *(data for _, data in pools)).hex()
 
     def read_inputs(self, files: Files, options: Options) -> Index:
         return self.index(self.inputs(files))
 
-    def inputs(self, files: Files) -> Content:
+    def inputs(self, files: Files) -> InstancesAndPool:
         """Parse the files with the public inputs of a split, such as the test set. If
         the files also contain gold answers, ignore the gold answers.
         """
-        names = [file for file in files if PurePosixPath(file.name).name == INPUTS]
+        names = [
+            file for file in files if PurePosixPath(file.name).name == INPUTS_FILE_NAME
+        ]
         # The public inputs are JSON lines even if the gold has another format.
         others = [file for file in files if file.base == self.pool_file]
-        form = replace(self, files=JSON_FORMS[0], shape=PLAIN) if names else self
+        form = (
+            replace(self, files=JSON_FILE_FORMATS[0], shape=ONE_INSTANCE_PER_ROW_LAYOUT)
+            if names
+            else self
+        )
         return form.content([*names, *others] if names else files, with_gold=False)
 
     def public_files(
@@ -613,26 +644,28 @@ class InstanceTask(ABC):
         """
         content = self.content(files, with_gold=True)
         yield (
-            INPUTS,
-            jsonlines.as_lines(self.public(instance) for instance in content.instances),
+            INPUTS_FILE_NAME,
+            jsonlines.format_as_json_lines(
+                self.public(instance) for instance in content.instances
+            ),
         )
-        yield from self.public_pool(content)
+        yield from self.iterate_public_pool_file(content)
 
-    def read_pool(
-        self, files: Files, problems: Problems
+    def read_pool_records(
+        self, files: Files, problems: ProblemList
     ) -> Mapping[str, Mapping[str, Any]]:
         records: dict[str, Mapping[str, Any]] = {}
         forms: dict[str, str] = {}
         for file in files:
             kind = file.suffix.removeprefix(".")
             read = (
-                table_records(file, self.pool_form(kind), problems)
-                if kind in TABLES
+                iterate_table_records(file, self.make_pool_table_form(kind), problems)
+                if kind in DEFAULT_DELIMITERS_BY_FORMAT
                 else jsonlines.read_records(file, problems)
             )
             for record in read:
-                name = jsonlines.record_id(record.value, self.pool_id)
-                other = forms.setdefault(nfc(name or ""), name or "")
+                name = jsonlines.get_record_id(record.value, self.pool_id)
+                other = forms.setdefault(normalise_to_nfc(name or ""), name or "")
                 if name and other != name and file.reading > 1:
                     problems.append(record.problem(*_describe_equal_ids(name, other)))
                 elif not name or name in records:
@@ -641,7 +674,7 @@ class InstanceTask(ABC):
                     problems.append(
                         record.problem(fault, f"an id for each {self.pool_noun}")
                     )
-                elif faults := [*self.pool_faults(record.value)]:
+                elif faults := [*self.find_pool_record_faults(record.value)]:
                     problems += (record.problem(*fault) for fault in faults)
                 else:
                     records[name] = record.value
@@ -651,35 +684,37 @@ class InstanceTask(ABC):
         return records
 
     @property
-    def _pool_keys(self) -> tuple[str, ...]:
+    def _public_pool_keys(self) -> tuple[str, ...]:
         return (self.pool_id, self.pool_content, *self.pool_shown)
 
     def _iterate_public_pool_records(
         self, pool: Mapping[str, Mapping[str, Any]]
     ) -> Iterator[dict[str, Any]]:
         return (
-            {key: record[key] for key in self._pool_keys if key in record}
+            {key: record[key] for key in self._public_pool_keys if key in record}
             for record in pool.values()
         )
 
-    def pool_form(self, kind: str) -> TableForm:
+    def make_pool_table_form(self, kind: str) -> TableFormat:
         quotes = self.quotes if kind == self.files else None
-        return TableForm(kind, quotes=quotes)
+        return TableFormat(kind, quotes=quotes)
 
-    def public_pool(self, content: Content) -> Iterator[tuple[str, bytes]]:
+    def iterate_public_pool_file(
+        self, content: InstancesAndPool
+    ) -> Iterator[tuple[str, bytes]]:
         """Yield a file with the public fields of the pool (documents or candidates), in
         the format of the original pool file.
         """
-        keys = self._pool_keys
+        keys = self._public_pool_keys
         rows = self._iterate_public_pool_records(content.pool)
         kind = self.pool_file.rpartition(".")[2]
-        if kind not in TABLES:
-            data = jsonlines.as_lines(rows)
+        if kind not in DEFAULT_DELIMITERS_BY_FORMAT:
+            data = jsonlines.format_as_json_lines(rows)
         else:
-            form = self.pool_form(kind)
+            form = self.make_pool_table_form(kind)
             if content.reading == 1:
-                form = TableForm(kind, quotes=True)
-            data = written_table(rows, keys, form).encode()
+                form = TableFormat(kind, quotes=True)
+            data = format_table(rows, keys, form).encode()
         if self.pool_file:
             yield self.pool_file, data
 
@@ -687,9 +722,9 @@ class InstanceTask(ABC):
         for instance in split.content.instances:
             shown = self.public(instance)
             del shown[self.id]
-            yield shown, at_path(instance.record, self.field)
+            yield shown, get_value_at_path(instance.record, self.field)
 
-    def public(self, instance: Instance) -> dict[str, Any]:
+    def public(self, instance: TaskInstance) -> dict[str, Any]:
         record: Any = {self.id: instance.record.get(self.id, instance.id)}
         record |= {
             name: instance.record[name]
@@ -697,7 +732,7 @@ class InstanceTask(ABC):
             if name in instance.record
         }
         for path in self.hidden:
-            record = without_path(record, path)
+            record = remove_value_at_path(record, path)
         return dict(record)
 
     def read_run(
@@ -712,7 +747,7 @@ class InstanceTask(ABC):
             return jsonlines.read_answers(
                 lines,
                 names,
-                lambda name, line: self.answer_of(
+                lambda name, line: self.parse_answer(
                     self._apply_declared_names(line), name, index
                 ),
                 self.form,
@@ -720,35 +755,38 @@ class InstanceTask(ABC):
 
         if (columns := self.columns) is None:
             return read(files)
-        return read_with_tables(files, columns, read)
+        return read_run_with_tables(files, columns, read)
 
     def pair(self, split: Split, run: Any, rules: str, options: Options) -> Pairs:
         """Return the gold answers and the run's answers as metrics expect them, with
         one item per instance.
         """
-        content: Content = split.content
+        content: InstancesAndPool = split.content
         found = [run.get(instance.id) for instance in content.instances]
         gold, answers = self.pairs_of(content, found, rules)
-        notes = {"missing_answers": found.count(None), **self.notes_of(found)}
+        notes = {"missing_answers": found.count(None), **self.count_answer_notes(found)}
         return self.rows(content, gold, answers, notes)
 
     def rows(
         self,
-        content: Content,
+        content: InstancesAndPool,
         gold: Sequence[Any],
         answers: Sequence[Any],
         notes: Mapping[str, int],
     ) -> Pairs:
         names = [instance.id for instance in content.instances]
-        records = [self.described(instance) for instance in content.instances]
+        records = [
+            self.get_record_with_canonical_gold(instance)
+            for instance in content.instances
+        ]
         return Pairs(
             gold=gold,
             answers=answers,
-            units=[str(at_path(record, self.unit)) for record in records]
+            units=[str(get_value_at_path(record, self.unit)) for record in records]
             if self.unit
             else names,
             features={
-                dimension.name: self.features_of(dimension, content)
+                dimension.name: self.classify_instances(dimension, content)
                 for dimension in self.dimensions
             },
             names=names,
@@ -758,9 +796,9 @@ class InstanceTask(ABC):
     def show_instances(
         self, files: Files, split: Split, pairs: Pairs, options: Options
     ) -> Iterator[ShownInstance]:
-        content: Content = split.content
+        content: InstancesAndPool = split.content
         for instance, answer in zip(
-            content.instances[:MAX_SHOWN], pairs.answers, strict=False
+            content.instances[:MAX_STORED_INSTANCES], pairs.answers, strict=False
         ):
             shown = {
                 name: value
@@ -770,12 +808,12 @@ class InstanceTask(ABC):
             yield ShownInstance(
                 name=instance.id,
                 given="\n".join(
-                    f"{name}: {self.shown_text(name, value)}"
+                    f"{name}: {self.format_public_value(name, value)}"
                     for name, value in shown.items()
                 ),
-                gold=self.gold_text(instance.gold),
-                answer="" if answer is None else self.answer_text(answer),
-                beside=tuple(self.beside(answer).items()),
+                gold=self.format_gold(instance.gold),
+                answer="" if answer is None else self.format_answer(answer),
+                beside=tuple(self.get_numbers_besides_answer(answer).items()),
                 fields=shown,
                 gold_parts=tuple(self.gold_parts(content, instance)),
                 answer_parts=()
@@ -783,18 +821,18 @@ class InstanceTask(ABC):
                 else tuple(self.answer_parts(content, instance, answer)),
             )
 
-    def index(self, content: Content) -> Index:
+    def index(self, content: InstancesAndPool) -> Index:
         return {
             "instances": [instance.id for instance in content.instances],
-            **self.index_facts(content),
+            **self.make_additional_index_entries(content),
         }
 
-    def content(self, files: Files, *, with_gold: bool) -> Content:
+    def content(self, files: Files, *, with_gold: bool) -> InstancesAndPool:
         """Return the instances in the files of a split such as the test set, in the
         order of the files. Raises InputRefused with all problems.
         """
-        problems = Problems()
-        by_id: dict[str, Instance] = {}
+        problems = ProblemList()
+        by_id: dict[str, TaskInstance] = {}
         fields: set[str] = set()
         rows = 0
         queries = self._open_queries(files, problems)
@@ -805,17 +843,20 @@ class InstanceTask(ABC):
                 else ()
             ):
                 rows += 1
-                record = queries.joined(row) if queries else row
+                record = queries.add_query_fields(row) if queries else row
                 if instance := self._parse_instance(
                     record, by_id, problems, with_gold=with_gold
                 ):
                     by_id[instance.id] = instance
                     fields |= instance.record.keys()
-        pool = self.read_pool(
+        pool = self.read_pool_records(
             [file for file in files if file.base == self.pool_file], problems
         )
         if not by_id and not problems.has_errors:
-            kinds = {TREC: "a file of qrels", **dict.fromkeys(TABLES, "a table")}
+            kinds = {
+                TREC: "a file of qrels",
+                **dict.fromkeys(DEFAULT_DELIMITERS_BY_FORMAT, "a table"),
+            }
             expected = kinds.get(self.files, "JSON lines")
             problems.append(Problem(message="no instances are here", expected=expected))
         for name in self.shown if by_id and not problems.has_errors else ():
@@ -825,23 +866,27 @@ class InstanceTask(ABC):
                         message=f"no instance has the field “{name}”, which is shown"
                     )
                 )
-        problems += _find_equal_ids(by_id, files) if reading_of(files) > 1 else ()
-        refuse(problems)
-        return Content(tuple(by_id.values()), pool, reading_of(files), rows)
+        problems += (
+            _find_equal_ids(by_id, files) if get_reading_version(files) > 1 else ()
+        )
+        raise_if_any_problem_is_fatal(problems)
+        return InstancesAndPool(
+            tuple(by_id.values()), pool, get_reading_version(files), rows
+        )
 
     def _parse_instance(
         self,
-        record: jsonlines.Record,
-        seen: Mapping[str, Instance],
-        problems: Problems,
+        record: jsonlines.JsonRecord,
+        seen: Mapping[str, TaskInstance],
+        problems: ProblemList,
         *,
         with_gold: bool,
-    ) -> Instance | None:
+    ) -> TaskInstance | None:
         faults: list[tuple[str, str]] = []
         if self.values and with_gold:
-            value = self.meant_record(record.value, self.field, self.values)
+            value = self.replace_mapped_values(record.value, self.field, self.values)
             record = replace(record, value=value)
-        name = jsonlines.record_id(record.value, self.id)
+        name = jsonlines.get_record_id(record.value, self.id)
         if not name:
             faults.append((f"“{self.id}” is missing", "a text or a whole number"))
         elif name in seen:
@@ -849,9 +894,14 @@ class InstanceTask(ABC):
                 (f"instance “{name}” is there twice", "an id for each instance")
             )
         if self.unit and with_gold:
-            value = at_path(record.value, self.unit)
+            value = get_value_at_path(record.value, self.unit)
             if value is None or value == "" or isinstance(value, bool | list | dict):
-                faults.append((f"“{self.unit}” is {kind_found(value)}", "a text"))
+                faults.append(
+                    (
+                        f"“{self.unit}” is {describe_json_type_or_missing(value)}",
+                        "a text",
+                    )
+                )
         gold = (
             self.gold_of(record.value, lambda *fault: faults.append(fault))
             if with_gold
@@ -861,61 +911,67 @@ class InstanceTask(ABC):
         return (
             None
             if faults or not name
-            else Instance(jsonlines.well_formed(name), gold, record.value)
+            else TaskInstance(
+                jsonlines.replace_unpaired_surrogates(name), gold, record.value
+            )
         )
 
-    def _open_queries(self, files: Files, problems: Problems) -> Queries | None:
+    def _open_queries(self, files: Files, problems: ProblemList) -> QueriesById | None:
         if not self.shape.queries or not files:
             return None
-        return Queries(files, self.shape.queries, self.id, problems)
+        return QueriesById(files, self.shape.queries, self.id, problems)
 
     def records(
-        self, file: InputFile, problems: Problems
-    ) -> Iterator[jsonlines.Record]:
+        self, file: InputFile, problems: ProblemList
+    ) -> Iterator[jsonlines.JsonRecord]:
         """Yield one record for each instance in a gold file. Several rows of the gold
         file may belong to one instance.
         """
-        rows = self.rows_of(file, problems)
-        if self.shape == PLAIN:
+        rows = self.iterate_file_rows(file, problems)
+        if self.shape == ONE_INSTANCE_PER_ROW_LAYOUT:
             return rows
-        is_table = self.files in TABLES
+        is_table = self.files in DEFAULT_DELIMITERS_BY_FORMAT
         return self.shape.records(
             rows, self.id, self.field, problems, is_table=is_table
         )
 
-    def rows_of(
-        self, file: InputFile, problems: Problems
-    ) -> Iterator[jsonlines.Record]:
+    def iterate_file_rows(
+        self, file: InputFile, problems: ProblemList
+    ) -> Iterator[jsonlines.JsonRecord]:
         if self.shape.keyed:
-            yield from keyed_records(file, problems, self.id, self.field)
-        elif self.files in JSON_FORMS:
+            yield from read_records_of_keyed_object(file, problems, self.id, self.field)
+        elif self.files in JSON_FILE_FORMATS:
             yield from jsonlines.read_records(file, problems)
         elif self.files == TREC:
             yield from self._read_qrels(file, problems)
         else:
-            yield from table_records(file, self._table_form(self.files), problems)
+            yield from iterate_table_records(
+                file, self._make_gold_table_form(self.files), problems
+            )
 
     def _read_qrels(
-        self, file: InputFile, problems: Problems
-    ) -> Iterator[jsonlines.Record]:
+        self, file: InputFile, problems: ProblemList
+    ) -> Iterator[jsonlines.JsonRecord]:
         """Yield one record for each topic in a file of qrels (relevance judgements).
         The gold answer of a topic is a mapping from document to relevance grade.
         """
         by_topic: dict[str, tuple[int, dict[str, int]]] = {}
         for number, raw in enumerate(file.lines(), start=1):
-            parts = (line := decoded(raw)).split()
+            parts = (line := decode_utf8_or_windows_1252(raw)).split()
             if parts and (
                 len(parts) != 4 or not re.fullmatch(r"-?[0-9]{1,9}", parts[3])
             ):
                 expected = "topic 0 document grade"
                 problems.append(
-                    file.problem("no line of qrels", expected, line=number, raw=line)
+                    file.make_problem(
+                        "no line of qrels", expected, line=number, raw=line
+                    )
                 )
             elif parts:
                 by_topic.setdefault(parts[0], (number, {}))[1][parts[2]] = max(
                     0, int(parts[3])
                 )
         for topic, (first, grades) in by_topic.items():
-            yield jsonlines.Record(
+            yield jsonlines.JsonRecord(
                 file.shown, first, first, {self.id: topic, self.field: grades}
             )

@@ -9,19 +9,24 @@ from statistics import fmean, median
 from typing import Any
 
 from tasks.types.base import Index
-from tasks.types.forms.instances import JSON_FORMS, Fault, InstanceTask, at_path
-from tasks.types.jsonlines import AnswerForm, Line
-from tasks.types.tables import Columns
-from tasks.types.text import kind_found
+from tasks.types.forms.instances import (
+    JSON_FILE_FORMATS,
+    FaultRecorder,
+    InstanceTask,
+    get_value_at_path,
+)
+from tasks.types.jsonlines import AnswerForm, AnswerLine
+from tasks.types.tables import RunTableColumns
+from tasks.types.text import describe_json_type_or_missing
 
-REDUCE: Mapping[str, Callable[[Sequence[float]], float]] = {
+AVERAGING_FUNCTIONS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "mean": fmean,
     "median": median,
 }
-#: A number may differ from a multiple of the step by at most `ROUNDING`.
-ROUNDING = 1e-9
-#: Numbers above `LARGEST` are refused, because sums of their squares would overflow.
-LARGEST = 1e150
+#: A number may differ from a multiple of the step by at most `STEP_TOLERANCE`.
+STEP_TOLERANCE = 1e-9
+#: Numbers above `MAX_NUMBER` are refused, because sums of their squares would overflow.
+MAX_NUMBER = 1e150
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,36 +71,40 @@ class NumberTask(InstanceTask):
             for place in range(self._count_scale_steps(self.most) + 1)
         )
 
-    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
-        value = at_path(record, self.field)
+    def gold_of(self, record: Mapping[str, Any], fault: FaultRecorder) -> Any:
+        value = get_value_at_path(record, self.field)
         values = value if isinstance(value, list) else [value]
         if not values:
             fault(f"“{self.field}” is empty", "a number, or a list of numbers")
             return None
-        is_text = self.files not in JSON_FORMS
+        is_text = self.files not in JSON_FILE_FORMATS
         numbers = [
             self._parse_answer_number(value, self.field, fault, is_text=is_text)
             for value in values
         ]
         known = [number for number in numbers if number is not None]
-        return REDUCE[self.reduce](known) if len(known) == len(values) else None
+        return (
+            AVERAGING_FUNCTIONS[self.reduce](known)
+            if len(known) == len(values)
+            else None
+        )
 
-    def answer_of(self, line: Line, name: str, index: Index) -> Any:
+    def parse_answer(self, line: AnswerLine, name: str, index: Index) -> Any:
         # The numbers in a run need not be multiples of the step.
         # For example, a run may contain means over the predictions of several systems.
         return self._parse_answer_number(
-            line.value.get(self.answer_key),
-            self.answer_key,
+            line.value.get(self.run_answer_key),
+            self.run_answer_key,
             line.wrong,
             has_steps=False,
         )
 
-    def gold_text(self, gold: Any) -> str:
+    def format_gold(self, gold: Any) -> str:
         return f"{gold:.6g}"
 
     @property
-    def columns(self) -> Columns:
-        return self._columns(numbers=frozenset({self.answer_key}))
+    def columns(self) -> RunTableColumns:
+        return self._make_run_table_columns(numbers=frozenset({self.run_answer_key}))
 
     @property
     def form(self) -> AnswerForm:
@@ -105,7 +114,7 @@ class NumberTask(InstanceTask):
         self,
         value: Any,
         key: str,
-        fault: Fault,
+        fault: FaultRecorder,
         *,
         is_text: bool = False,
         has_steps: bool = True,
@@ -116,9 +125,9 @@ class NumberTask(InstanceTask):
         if (
             isinstance(value, bool)
             or not isinstance(value, int | float)
-            or not abs(value) < LARGEST
+            or not abs(value) < MAX_NUMBER
         ):
-            fault(f"“{key}” is {kind_found(value)}", "a number")
+            fault(f"“{key}” is {describe_json_type_or_missing(value)}", "a number")
             return None
         low, high = self.least, self.most
         if (low is not None and value < low) or (high is not None and value > high):
@@ -132,7 +141,7 @@ class NumberTask(InstanceTask):
             has_steps
             and self.step
             and abs(self._count_scale_steps(value) * self.step + (low or 0) - value)
-            > ROUNDING
+            > STEP_TOLERANCE
         ):
             fault(f"“{key}” is {value:g}", f"a number in steps of {self.step:g}")
             return None

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from tasks.types.base import (
-    MAX_SHOWN,
-    RANKING,
-    TOP,
+    MAX_STORED_CANDIDATES,
+    MAX_STORED_INSTANCES,
+    RANKING_VIEW,
     AnswerPart,
     Index,
     Options,
@@ -20,24 +20,39 @@ from tasks.types.base import (
 )
 from tasks.types.files import Files
 from tasks.types.forms.instances import (
-    Content,
-    Fault,
-    Instance,
+    FaultRecorder,
+    InstancesAndPool,
     InstanceTask,
-    at_path,
+    TaskInstance,
+    get_value_at_path,
 )
-from tasks.types.jsonlines import Line
-from tasks.types.problems import Problem, Problems, refuse
-from tasks.types.ranking.lists import Choices, GradedLists, Lists
-from tasks.types.ranking.runs import RankedRun, RunLimits, filled, read_ranked_run
-from tasks.types.run_forms import RUN_FORM, RunForm
-from tasks.types.tables import DOCUMENT, RANK, SCORE, Columns, read_with_tables
-from tasks.types.text import kind_found, nfc
+from tasks.types.jsonlines import AnswerLine
+from tasks.types.problems import Problem, ProblemList, raise_if_any_problem_is_fatal
+from tasks.types.ranking.lists import (
+    GradedListColumn,
+    InstanceAndCandidateLookup,
+    ListColumn,
+)
+from tasks.types.ranking.runs import (
+    RankedRun,
+    RankingReadingSettings,
+    filled,
+    read_ranked_run,
+)
+from tasks.types.run_forms import RUN_FORM, RunFormatSignature
+from tasks.types.tables import (
+    DOCUMENT_COLUMN,
+    RANK_COLUMN,
+    SCORE_COLUMN,
+    RunTableColumns,
+    read_run_with_tables,
+)
+from tasks.types.text import describe_json_type_or_missing, normalise_to_nfc
 
-MAX_GRADE = 100
-#: Web pages show at most `MAX_CANDIDATE` characters of a candidate's text.
-MAX_CANDIDATE = 160
-LONGEST = 1000
+MAX_RELEVANCE_GRADE = 100
+#: Web pages show at most `MAX_CANDIDATE_TEXT_CHARACTERS` characters of a candidate's text.
+MAX_CANDIDATE_TEXT_CHARACTERS = 160
+DEFAULT_MAX_RANKING_LENGTH = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +65,7 @@ class RankingTask(InstanceTask):
     list of ids, or an object that maps ids to relevance grades.
     """
 
-    drawn_as: ClassVar[str] = RANKING
+    drawn_as: ClassVar[str] = RANKING_VIEW
     noun: ClassVar[str] = "ranking"
     own_key: ClassVar[str] = "ranking"
     pool_noun: ClassVar[str] = "candidate"
@@ -58,51 +73,59 @@ class RankingTask(InstanceTask):
     pool_content: str = "text"
     #: `query` names the field that baselines use as the query.
     query: str = ""
-    longest: int = LONGEST
+    longest: int = DEFAULT_MAX_RANKING_LENGTH
 
     @property
     def example(self) -> Any:
         return ["d9", "d3"]
 
     @property
-    def columns(self) -> Columns:
-        names = {name: self.key_of(name) for name in (DOCUMENT, RANK, SCORE)}
-        return self._columns(**names)
+    def columns(self) -> RunTableColumns:
+        names = {
+            name: self.get_run_key_of_field(name)
+            for name in (DOCUMENT_COLUMN, RANK_COLUMN, SCORE_COLUMN)
+        }
+        return self._make_run_table_columns(**names)
 
     @property
-    def run_form(self) -> RunForm:
-        keys = (frozenset({self.answer_key}), frozenset({self.id_key, "scores"}))
-        return RunForm(
-            described=f"JSON lines or a TREC run file, or CSV or TSV with {self.columns.described}",
+    def run_form(self) -> RunFormatSignature:
+        keys = (
+            frozenset({self.run_answer_key}),
+            frozenset({self.run_id_key, "scores"}),
+        )
+        return RunFormatSignature(
+            described=f"JSON lines or a TREC run file, or CSV or TSV with {self.columns.description}",
             keys=keys,
             is_line=RUN_FORM.is_line,
             columns=frozenset(self.columns.names),
         )
 
-    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
+    def gold_of(self, record: Mapping[str, Any], fault: FaultRecorder) -> Any:
         """Return a mapping from candidate id to relevance grade for the gold in a
         record.
         """
-        value = self.shape.parts(at_path(record, self.field))
+        value = self.shape.parts(get_value_at_path(record, self.field))
         if isinstance(value, str | int) and not isinstance(value, bool):
             value = [value]
         if isinstance(value, list) and all(isinstance(own, str | int) for own in value):
             return dict.fromkeys(map(str, value), 1)
         grades = value.values() if isinstance(value, dict) else [None]
-        if all(type(grade) is int and 0 <= grade <= MAX_GRADE for grade in grades):
+        if all(
+            type(grade) is int and 0 <= grade <= MAX_RELEVANCE_GRADE for grade in grades
+        ):
             return value
         fault(
-            f"“{self.field}” is {kind_found(value)}",
+            f"“{self.field}” is {describe_json_type_or_missing(value)}",
             'an id, a list of ids, or grades such as {"d3": 2}',
         )
         return None
 
-    def answer_of(self, line: Line, name: str, index: Index) -> Any:
+    def parse_answer(self, line: AnswerLine, name: str, index: Index) -> Any:
         raise AssertionError("runs of rankings are read as columns")
 
-    def content(self, files: Files, *, with_gold: bool) -> Content:
+    def content(self, files: Files, *, with_gold: bool) -> InstancesAndPool:
         content = super().content(files, with_gold=with_gold)
-        problems = Problems()
+        problems = ProblemList()
         for instance in content.instances:
             own = self._read_own_candidates(instance.record)
             if self.candidates and not own:
@@ -113,7 +136,7 @@ class RankingTask(InstanceTask):
                 )
             known = content.pool if own is None else set(own)
             if content.reading > 1:
-                known = set(map(nfc, known))
+                known = set(map(normalise_to_nfc, known))
                 if own is not None and len(known) < len(set(own)):
                     problems.append(
                         Problem(
@@ -122,16 +145,16 @@ class RankingTask(InstanceTask):
                         )
                     )
             for name in instance.gold or () if with_gold else ():
-                if name not in known and nfc(name) not in known:
+                if name not in known and normalise_to_nfc(name) not in known:
                     message = f"the gold of instance “{instance.id}” is no candidate: “{name[:100]}”"
                     problems.append(
                         Problem(message=message, expected="an id of the pool")
                     )
-        refuse(problems)
+        raise_if_any_problem_is_fatal(problems)
         return content
 
     def _read_own_candidates(self, record: Mapping[str, Any]) -> list[str] | None:
-        value = at_path(record, self.candidates) if self.candidates else None
+        value = get_value_at_path(record, self.candidates) if self.candidates else None
         return (
             None
             if not self.candidates
@@ -140,7 +163,7 @@ class RankingTask(InstanceTask):
             else []
         )
 
-    def index_facts(self, content: Content) -> Index:
+    def make_additional_index_entries(self, content: InstancesAndPool) -> Index:
         if not self.candidates:
             return {"pools": [list(content.pool)], "pool_of": None}
         pools = [
@@ -152,9 +175,11 @@ class RankingTask(InstanceTask):
     def read_run(
         self, files: Files, index: Index, options: Options
     ) -> tuple[RankedRun, list[Problem]]:
-        limits = RunLimits(longest=self.longest, key=self.answer_key, form=self.form)
+        limits = RankingReadingSettings(
+            longest=self.longest, key=self.run_answer_key, form=self.form
+        )
         run: RankedRun
-        run, problems = read_with_tables(
+        run, problems = read_run_with_tables(
             files, self.columns, lambda lines: read_ranked_run(lines, index, limits)
         )
         return run, problems
@@ -163,21 +188,21 @@ class RankingTask(InstanceTask):
         return filled(run, index)
 
     def pair(self, split: Split, run: RankedRun, rules: str, options: Options) -> Pairs:
-        choices, numbers = Choices(split.index, split.reading), []
+        choices, numbers = InstanceAndCandidateLookup(split.index, split.reading), []
         for row, instance in enumerate(split.content.instances):
             candidates = choices.candidates(row)
             numbers.append(
                 {candidates[name]: grade for name, grade in instance.gold.items()}
             )
-        gold = Lists.of(
+        gold = ListColumn.of(
             [[number for number, grade in own.items() if grade] for own in numbers]
         )
         grades = np.array(
             [grade for number in numbers for grade in number.values()], dtype=np.int32
         )
         if (grades != 1).any():
-            gold = GradedLists(
-                gold, Lists.of([list(number) for number in numbers]), grades
+            gold = GradedListColumn(
+                gold, ListColumn.of([list(number) for number in numbers]), grades
             )
         return replace(
             self.rows(split.content, gold, run.lists, run.notes), scores=run.scores
@@ -186,13 +211,16 @@ class RankingTask(InstanceTask):
     def show_instances(
         self, files: Any, split: Split, pairs: Pairs, options: Options
     ) -> Iterator[Any]:
-        choices, content = Choices(split.index), split.content
+        choices, content = InstanceAndCandidateLookup(split.index), split.content
         shown: list[list[str] | None] = [None] * len(pairs.answers)
-        for row, ranking in enumerate(pairs.answers[:MAX_SHOWN]):
+        for row, ranking in enumerate(pairs.answers[:MAX_STORED_INSTANCES]):
             shown[row] = (
                 None
                 if ranking is None
-                else [choices.pool(row)[number] for number in ranking[:TOP]]
+                else [
+                    choices.pool(row)[number]
+                    for number in ranking[:MAX_STORED_CANDIDATES]
+                ]
             )
         plain = replace(pairs, answers=shown)
         for row, own in enumerate(super().show_instances(files, split, plain, options)):
@@ -203,7 +231,7 @@ class RankingTask(InstanceTask):
             later = tuple(
                 self._make_candidate_part(content, pool[number], index)
                 for index, number in enumerate(pairs.answers[row] or ())
-                if index >= TOP and gold.get(pool[number])
+                if index >= MAX_STORED_CANDIDATES and gold.get(pool[number])
             )
             yield replace(
                 own,
@@ -212,7 +240,9 @@ class RankingTask(InstanceTask):
                 answer_parts=(*own.answer_parts, *later),
             )
 
-    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+    def gold_parts(
+        self, content: InstancesAndPool, instance: TaskInstance
+    ) -> Iterator[AnswerPart]:
         """Yield the relevant candidates of an instance, and show relevance grades other
         than 1.
         """
@@ -222,26 +252,28 @@ class RankingTask(InstanceTask):
                 yield self._make_candidate_part(content, name)._replace(note=note)
 
     def answer_parts(
-        self, content: Content, instance: Instance, answer: Any
+        self, content: InstancesAndPool, instance: TaskInstance, answer: Any
     ) -> Iterator[AnswerPart]:
         """Yield the candidates in a run's answer with their ranks."""
         for index, name in enumerate(answer):
             yield self._make_candidate_part(content, name, index)
 
     def _make_candidate_part(
-        self, content: Content, name: str, number: int = -1
+        self, content: InstancesAndPool, name: str, number: int = -1
     ) -> AnswerPart:
         record = content.pool.get(name, {})
-        own = record.get("title" if "title" in self._pool_keys else self.pool_content)
+        own = record.get(
+            "title" if "title" in self._public_pool_keys else self.pool_content
+        )
         text = own if isinstance(own, str) else ""
-        if len(text) > MAX_CANDIDATE:
-            text = f"{text[:MAX_CANDIDATE].rstrip()} …"
+        if len(text) > MAX_CANDIDATE_TEXT_CHARACTERS:
+            text = f"{text[:MAX_CANDIDATE_TEXT_CHARACTERS].rstrip()} …"
         return AnswerPart(name, text, number=number)
 
-    def gold_text(self, gold: Any) -> str:
+    def format_gold(self, gold: Any) -> str:
         return "\n".join(
             f"{name} ({grade})" if grade != 1 else name for name, grade in gold.items()
         )
 
-    def answer_text(self, answer: Any) -> str:
+    def format_answer(self, answer: Any) -> str:
         return "\n".join(answer)

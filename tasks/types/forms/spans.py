@@ -5,23 +5,27 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from tasks.types.base import MARKED_TEXT, AnswerPart, Index
+from tasks.types.base import MARKED_TEXT_VIEW, AnswerPart, Index
 from tasks.types.forms.instances import (
-    Content,
-    Fault,
-    Instance,
+    FaultRecorder,
+    InstancesAndPool,
     InstanceTask,
-    at_path,
+    TaskInstance,
+    get_value_at_path,
 )
-from tasks.types.forms.mapping import Values, meant, with_path
-from tasks.types.jsonlines import Line
-from tasks.types.text import kind_found, no_label
+from tasks.types.forms.mapping import (
+    LabelsBySpelling,
+    replace_spelling_by_label,
+    replace_value_at_path,
+)
+from tasks.types.jsonlines import AnswerLine
+from tasks.types.text import describe_json_type_or_missing, make_unknown_label_message
 
 #: `Span` contains start and exclusive end in code points, and a label.
-Span = tuple[int, int, str]
+LabelledSpan = tuple[int, int, str]
 
 
-class Spans(tuple[Span, ...]):  # noqa: SLOT001  (it has an attribute)
+class SpansOfAnswer(tuple[LabelledSpan, ...]):  # noqa: SLOT001  (it has an attribute)
     """The spans in an answer, in the order in which the text contains them. ``text`` is
     the text to which the span offsets refer, and exists only for gold answers.
     """
@@ -38,7 +42,7 @@ class SpanTask(InstanceTask):
     ``overlap`` is True.
     """
 
-    drawn_as: ClassVar[str] = MARKED_TEXT
+    drawn_as: ClassVar[str] = MARKED_TEXT_VIEW
     text: str = "text"
     labels: tuple[str, ...] = ()
     overlap: bool = False
@@ -47,47 +51,50 @@ class SpanTask(InstanceTask):
     def example(self) -> Any:
         return [[4, 9, *self.labels[:1]]]
 
-    def meant_record(
-        self, record: Mapping[str, Any], path: str, values: Values
+    def replace_mapped_values(
+        self, record: Mapping[str, Any], path: str, values: LabelsBySpelling
     ) -> Mapping[str, Any]:
         """Replace the label of each span by the label of the task that ``values``
         assigns to it.
         """
-        spans = at_path(record, path)
+        spans = get_value_at_path(record, path)
         if not isinstance(spans, list):
             return record
         labelled = [
-            [*span[:2], *(meant(label, values) for label in span[2:])]
+            [
+                *span[:2],
+                *(replace_spelling_by_label(label, values) for label in span[2:]),
+            ]
             if isinstance(span, list)
             else span
             for span in spans
         ]
-        return with_path(record, path, labelled)
+        return replace_value_at_path(record, path, labelled)
 
-    def gold_of(self, record: Mapping[str, Any], fault: Fault) -> Any:
-        text = at_path(record, self.text)
+    def gold_of(self, record: Mapping[str, Any], fault: FaultRecorder) -> Any:
+        text = get_value_at_path(record, self.text)
         if not isinstance(text, str):
-            fault(f"“{self.text}” is {kind_found(text)}", "a text")
+            fault(f"“{self.text}” is {describe_json_type_or_missing(text)}", "a text")
             return None
         spans = self._parse_spans(
-            at_path(record, self.field), self.field, len(text), fault
+            get_value_at_path(record, self.field), self.field, len(text), fault
         )
         if spans is not None:
             spans.text = text
         return spans
 
-    def answer_of(self, line: Line, name: str, index: Index) -> Any:
+    def parse_answer(self, line: AnswerLine, name: str, index: Index) -> Any:
         # The index contains no text length for instances that are not in the split.
-        given, length = line.value.get(self.answer_key), index["lengths"].get(name)
+        given, length = line.value.get(self.run_answer_key), index["lengths"].get(name)
         return (
             None
             if length is None
-            else self._parse_spans(given, self.answer_key, length, line.wrong)
+            else self._parse_spans(given, self.run_answer_key, length, line.wrong)
         )
 
-    def index_facts(self, content: Content) -> Index:
+    def make_additional_index_entries(self, content: InstancesAndPool) -> Index:
         texts = {
-            instance.id: at_path(instance.record, self.text)
+            instance.id: get_value_at_path(instance.record, self.text)
             for instance in content.instances
         }
         return {
@@ -97,38 +104,44 @@ class SpanTask(InstanceTask):
             }
         }
 
-    def gold_text(self, gold: Any) -> str:
+    def format_gold(self, gold: Any) -> str:
         return "\n".join(
             f"{start}-{end} {label}".rstrip() for start, end, label in gold
         )
 
-    def gold_parts(self, content: Content, instance: Instance) -> Iterator[AnswerPart]:
+    def gold_parts(
+        self, content: InstancesAndPool, instance: TaskInstance
+    ) -> Iterator[AnswerPart]:
         return self.answer_parts(content, instance, instance.gold)
 
     def answer_parts(
-        self, content: Content, instance: Instance, answer: Any
+        self, content: InstancesAndPool, instance: TaskInstance, answer: Any
     ) -> Iterator[AnswerPart]:
-        text = str(at_path(instance.record, self.text) or "")
+        text = str(get_value_at_path(instance.record, self.text) or "")
         for start, end, label in answer:
             yield AnswerPart(
                 f"{start + 1}–{end}", text[start:end], label, start=start, end=end
             )
 
     def _suggest_label(self, label: object) -> str:
-        said = no_label(label, self.labels) if isinstance(label, str) else ""
+        said = (
+            make_unknown_label_message(label, self.labels)
+            if isinstance(label, str)
+            else ""
+        )
         return f": {said}" if said else ""
 
     def _parse_spans(
-        self, value: Any, key: str, length: int, fault: Fault
-    ) -> Spans | None:
+        self, value: Any, key: str, length: int, fault: FaultRecorder
+    ) -> SpansOfAnswer | None:
         size = 3 if self.labels else 2
         expected = (
             "a list of [start, end, label]" if self.labels else "a list of [start, end]"
         )
         if not isinstance(value, list):
-            fault(f"“{key}” is {kind_found(value)}", expected)
+            fault(f"“{key}” is {describe_json_type_or_missing(value)}", expected)
             return None
-        spans: list[Span] = []
+        spans: list[LabelledSpan] = []
         for position, own in enumerate(value, start=1):
             if (
                 not isinstance(own, list)
@@ -162,4 +175,4 @@ class SpanTask(InstanceTask):
                     "spans side by side",
                 )
                 return None
-        return Spans(ordered)
+        return SpansOfAnswer(ordered)

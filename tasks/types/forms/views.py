@@ -10,15 +10,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from tasks.types.forms.instances import InstanceTask, at_path, is_within
+from tasks.types.forms.instances import (
+    InstanceTask,
+    are_paths_nested,
+    get_value_at_path,
+)
 from tasks.types.views import (
-    OF_REFERENCES,
-    PAIR,
-    PASSAGE,
-    POST,
-    REFERENCE,
-    ROLES,
-    View,
+    PAIR_LAYOUT,
+    PASSAGE_LAYOUT,
+    POST_LAYOUT,
+    REFERENCE_FIELD_NAMES_BY_ROLE,
+    REFERENCE_LAYOUT,
+    ROLES_BY_LAYOUT,
+    InstanceViewSettings,
 )
 
 _TEXT_FIELD_PATTERN = re.compile(
@@ -30,7 +34,7 @@ _BIBLIOGRAPHIC_ENTRY_FIELD_PATTERN = re.compile(
 )
 
 
-class Leaf(NamedTuple):
+class ValueAtPath(NamedTuple):
     """A single value of an instance, which is not an object, and the dotted path of the
     value.
     """
@@ -40,21 +44,21 @@ class Leaf(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Layout:
+class InstanceLayout:
     """The values of an instance, ordered for display on a web page. ``main`` maps each
     role, such as title or passage, to a value, and ``rest`` contains all other values.
     """
 
     kind: str
-    main: Mapping[str, Leaf]
-    rest: Sequence[Leaf]
+    main: Mapping[str, ValueAtPath]
+    rest: Sequence[ValueAtPath]
 
 
 #: `_TEXT_FIELD_OF_FORM` maps forms of task to the setting that names the field with the text.
 _TEXT_FIELD_OF_FORM = {"spans": "text", "tags": "tokens", "ranking": "query"}
 
 
-def default_view(form: str, task: InstanceTask) -> View:
+def choose_default_view(form: str, task: InstanceTask) -> InstanceViewSettings:
     """Return the layout of instances for a task whose `task.toml` has no table
     [task.view].
     """
@@ -65,15 +69,22 @@ def default_view(form: str, task: InstanceTask) -> View:
     )
     marked = text if form in ("spans", "tags") else ""
     return replace(
-        _choose_default_view(form, task.shown, text), shown=task.shown, marked=marked
+        _choose_default_view_kind(form, task.shown, text),
+        shown=task.shown,
+        marked=marked,
     )
 
 
-def _choose_default_view(form: str, shown: Sequence[str], text: str) -> View:
+def _choose_default_view_kind(
+    form: str, shown: Sequence[str], text: str
+) -> InstanceViewSettings:
     if form == "numbers" and len(shown) == 2:
-        return View(kind=PAIR, roles=dict(zip(ROLES[PAIR], shown, strict=True)))
+        return InstanceViewSettings(
+            kind=PAIR_LAYOUT,
+            roles=dict(zip(ROLES_BY_LAYOUT[PAIR_LAYOUT], shown, strict=True)),
+        )
     if _has_reference_fields(shown):
-        return View(kind=REFERENCE)
+        return InstanceViewSettings(kind=REFERENCE_LAYOUT)
     if text not in shown:
         fits = (
             one
@@ -82,33 +93,38 @@ def _choose_default_view(form: str, shown: Sequence[str], text: str) -> View:
         )
         text = shown[0] if len(shown) == 1 else next(fits, "")
     if not text:
-        return View()
-    kind = POST if _POST_FIELD_PATTERN.search(text) else PASSAGE
-    return View(kind=kind, roles={"text": text})
+        return InstanceViewSettings()
+    kind = POST_LAYOUT if _POST_FIELD_PATTERN.search(text) else PASSAGE_LAYOUT
+    return InstanceViewSettings(kind=kind, roles={"text": text})
 
 
 def _has_reference_fields(shown: Sequence[str]) -> bool:
     has = [
-        any(name in shown for name in OF_REFERENCES[own]) for own in ("author", "title")
+        any(name in shown for name in REFERENCE_FIELD_NAMES_BY_ROLE[own])
+        for own in ("author", "title")
     ]
     return all(has) or any(map(_BIBLIOGRAPHIC_ENTRY_FIELD_PATTERN.search, shown))
 
 
-def laid_out(view: View, fields: Mapping[str, Any]) -> Layout:
+def lay_out_instance(
+    view: InstanceViewSettings, fields: Mapping[str, Any]
+) -> InstanceLayout:
     """Return the values of an instance, ordered for display on a web page."""
     leaves = list(_iterate_leaf_values(fields))
     roles = dict(view.roles)
-    if view.kind == REFERENCE:
+    if view.kind == REFERENCE_LAYOUT:
         roles = {**_assign_reference_roles(leaves), **roles}
     main = {
-        role: Leaf(path, value)
-        for role in ROLES[view.kind]
+        role: ValueAtPath(path, value)
+        for role in ROLES_BY_LAYOUT[view.kind]
         if (path := roles.get(role, ""))
-        and (value := at_path(fields, path)) not in (None, "", [], {})
+        and (value := get_value_at_path(fields, path)) not in (None, "", [], {})
     }
     used = [leaf.path for leaf in main.values()]
     rest = [
-        leaf for leaf in leaves if not any(is_within(leaf.path, own) for own in used)
+        leaf
+        for leaf in leaves
+        if not any(are_paths_nested(leaf.path, own) for own in used)
     ]
     if view.fields is not None:
         rest = [
@@ -117,22 +133,24 @@ def laid_out(view: View, fields: Mapping[str, Any]) -> Layout:
             for leaf in rest
             if f"{leaf.path}.".startswith(f"{path}.")
         ]
-    return Layout(view.kind, main, rest)
+    return InstanceLayout(view.kind, main, rest)
 
 
-def _iterate_leaf_values(values: Mapping[str, Any], before: str = "") -> Iterator[Leaf]:
+def _iterate_leaf_values(
+    values: Mapping[str, Any], before: str = ""
+) -> Iterator[ValueAtPath]:
     for name, value in values.items():
         path = f"{before}{name}"
         if isinstance(value, Mapping):
             yield from _iterate_leaf_values(value, f"{path}.")
         elif value not in (None, "", []):
-            yield Leaf(path, value)
+            yield ValueAtPath(path, value)
 
 
-def _assign_reference_roles(leaves: Sequence[Leaf]) -> dict[str, str]:
+def _assign_reference_roles(leaves: Sequence[ValueAtPath]) -> dict[str, str]:
     by_name = {leaf.path.rpartition(".")[2].lower(): leaf.path for leaf in leaves}
     return {
         role: next(by_name[name] for name in names if name in by_name)
-        for role, names in OF_REFERENCES.items()
+        for role, names in REFERENCE_FIELD_NAMES_BY_ROLE.items()
         if any(name in by_name for name in names)
     }

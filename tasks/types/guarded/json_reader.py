@@ -10,24 +10,24 @@ from json.scanner import make_scanner
 from typing import Any
 
 from tasks.types.guarded.limits import (
-    Limits,
-    Unreadable,
-    depth_of,
-    too_deep,
-    too_long,
-    within_size,
+    TextLimits,
+    TextUnreadable,
+    compute_nesting_depth,
+    decode_within_size_limit,
+    make_too_deep_error,
+    make_too_long_number_error,
 )
 
 #: `JSON` contains the limits on size, depth and digits of a JSON text.
 #: Python itself refuses longer integers, and rounds fractions with more digits.
-JSON = Limits(size=1 << 28, depth=100, digits=4_300)
+JSON = TextLimits(size=1 << 28, depth=100, digits=4_300)
 _TOO_LONG_INTEGER_PATTERN = re.compile(r"(?<![0-9.])[0-9]{4301,}")
 #: `_STRING_OR_BRACKET_PATTERN` matches brackets and strings, which determine the depth of a JSON text.
 #: Strings are matched because brackets inside strings do not count for the depth.
 _STRING_OR_BRACKET_PATTERN = re.compile(r'"(?:[^"\\]|\\.)*(?:"|\Z)|[\[\]{}]', re.DOTALL)
 
 
-class NotFinite(Unreadable):
+class NumberNotFinite(TextUnreadable):
     """The error for a JSON number that is NaN, infinite, or outside the range of
     floats.
     """
@@ -36,11 +36,11 @@ class NotFinite(Unreadable):
 def _parse_finite_number(text: str) -> float:
     value = float(text)
     if not math.isfinite(value):
-        raise NotFinite(f"{text[:40]} is not a finite number")
+        raise NumberNotFinite(f"{text[:40]} is not a finite number")
     return value
 
 
-class RepeatedKey(Unreadable):
+class JsonKeyRepeated(TextUnreadable):
     """The error for a JSON object in which a key occurs twice."""
 
 
@@ -54,7 +54,7 @@ def _build_object_with_unique_keys(members: list[tuple[str, Any]]) -> dict[str, 
     if len(value) < len(members):
         counts = Counter(key for key, _ in members)
         twice = next(key for key, count in counts.items() if count > 1)
-        raise RepeatedKey(f"the key “{twice[:100]}” occurs twice in one object")
+        raise JsonKeyRepeated(f"the key “{twice[:100]}” occurs twice in one object")
     return value
 
 
@@ -97,7 +97,7 @@ _STRICT_JSON_SCANNER = make_scanner(_STRICT_JSON_DECODER)  # type: ignore[arg-ty
 
 def read_json(
     text: str | bytes,
-    limits: Limits = JSON,
+    limits: TextLimits = JSON,
     *,
     constant: Callable[[str], Any] = _parse_finite_number,
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
@@ -109,11 +109,11 @@ def read_json(
     The function ``constant`` converts the words NaN and Infinity, which are an error by
     default. The function ``pairs`` builds an object from a list of key-value pairs. If
     an object repeats a key, the last value of the key is used. If ``is_unique`` is
-    True, an object that repeats a key raises RepeatedKey.
+    True, an object that repeats a key raises JsonKeyRepeated.
     """
     if is_unique:
         value = read_json(text, limits, constant=constant)
-        if _may_repeat_keys(within_size(text, limits), [value]):
+        if _may_repeat_keys(decode_within_size_limit(text, limits), [value]):
             # The slow hook is used only for texts that may repeat keys.
             value = read_json(
                 text, limits, constant=constant, pairs=_build_object_with_unique_keys
@@ -126,25 +126,27 @@ def read_json(
             parse_float=_parse_finite_number,
             object_pairs_hook=pairs,
         )
-    checked = within_size(text, limits)
+    checked = decode_within_size_limit(text, limits)
     try:
         value = decoder.decode(checked)
     except RecursionError as fault:
         raise _make_nesting_error(checked, limits) from fault
-    except (json.JSONDecodeError, Unreadable):
+    except (json.JSONDecodeError, TextUnreadable):
         raise
     except ValueError as fault:
         number = _TOO_LONG_INTEGER_PATTERN.search(checked)
         if number is None:
             raise
         line = checked.count("\n", 0, number.start()) + 1
-        raise too_long(len(number[0]), limits, line) from fault
+        raise make_too_long_number_error(len(number[0]), limits, line) from fault
     if _count_opening_brackets(checked) > limits.depth:
         _require_allowed_depth(value, checked, limits)
     return value
 
 
-def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False) -> Any:
+def read_json_line(
+    line: str, limits: TextLimits = JSON, *, is_unique: bool = False
+) -> Any:
     """Return the parsed JSON value of a text that is one line."""
     try:
         value, end = _STRICT_JSON_SCANNER(line, 0)
@@ -159,7 +161,7 @@ def read_json_line(line: str, limits: Limits = JSON, *, is_unique: bool = False)
 
 
 def read_json_objects(
-    text: str, limits: Limits = JSON, *, is_unique: bool = False
+    text: str, limits: TextLimits = JSON, *, is_unique: bool = False
 ) -> list[dict[str, Any]]:
     """Return the objects in a text of JSON lines with one object per line.
 
@@ -185,7 +187,7 @@ def read_json_objects(
 
 
 @dataclass(frozen=True)
-class ListItem:
+class JsonListItem:
     """An item of a JSON list, with the line number and the unparsed text of the item."""
 
     line: int
@@ -194,13 +196,13 @@ class ListItem:
 
 
 def read_json_list(
-    text: str, limits: Limits = JSON, *, is_unique: bool = False
-) -> list[ListItem]:
+    text: str, limits: TextLimits = JSON, *, is_unique: bool = False
+) -> list[JsonListItem]:
     """Return the items of a JSON list, each with its line number. Raises
     json.JSONDecodeError or Unreadable for invalid JSON.
     """
-    checked = within_size(text, limits)
-    items = list[ListItem]()
+    checked = decode_within_size_limit(text, limits)
+    items = list[JsonListItem]()
     try:
         place = _skip_json_blanks(checked, checked.index("[") + 1)
         line, counted = 1, 0
@@ -212,24 +214,24 @@ def read_json_list(
                 value = _read_line_with_unique_keys(raw, limits, line)
             if _count_opening_brackets(raw) > limits.depth:
                 _require_allowed_depth(value, raw, limits)
-            items.append(ListItem(line, value, raw))
+            items.append(JsonListItem(line, value, raw))
             place = _find_next_item(checked, end)
         if place >= 0 and not checked[place + 1 :].strip(" \t\r\n"):
             return items
-    except RepeatedKey:
+    except JsonKeyRepeated:
         raise
     except (StopIteration, ValueError, RecursionError, IndexError):
         pass
     # If the list is invalid, `read_json` raises an exception with the fault's position.
     read_json(text, limits, is_unique=is_unique)
-    raise Unreadable("a list that cannot be read item by item")
+    raise TextUnreadable("a list that cannot be read item by item")
 
 
-def _read_line_with_unique_keys(raw: str, limits: Limits, line: int) -> Any:
+def _read_line_with_unique_keys(raw: str, limits: TextLimits, line: int) -> Any:
     try:
         return read_json(raw, limits, is_unique=True)
-    except RepeatedKey as fault:
-        raise RepeatedKey(fault.message, line) from fault
+    except JsonKeyRepeated as fault:
+        raise JsonKeyRepeated(fault.message, line) from fault
 
 
 def _skip_json_blanks(text: str, place: int) -> int:
@@ -259,15 +261,15 @@ def _count_opening_brackets(text: str) -> int:
     return text.count("[") + text.count("{")
 
 
-def _require_allowed_depth(value: object, text: str, limits: Limits) -> None:
-    if depth_of(value) > limits.depth:
+def _require_allowed_depth(value: object, text: str, limits: TextLimits) -> None:
+    if compute_nesting_depth(value) > limits.depth:
         raise _make_nesting_error(text, limits)
 
 
-def _make_nesting_error(text: str, limits: Limits) -> Unreadable:
+def _make_nesting_error(text: str, limits: TextLimits) -> TextUnreadable:
     depth, deepest, place = 0, 0, 0
     for found in _STRING_OR_BRACKET_PATTERN.finditer(text):
         depth += (found[0] in "[{") - (found[0] in "]}")
         if depth > deepest:
             deepest, place = depth, found.start()
-    return too_deep(deepest, limits, text.count("\n", 0, place) + 1)
+    return make_too_deep_error(deepest, limits, text.count("\n", 0, place) + 1)

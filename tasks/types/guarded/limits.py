@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Limits:
+class TextLimits:
     #: `size` is the maximum number of bytes of an untrusted text in UTF-8.
     size: int
     #: `depth` is the maximum nesting depth of lists and objects.
@@ -15,7 +15,7 @@ class Limits:
     digits: int
 
 
-class Unreadable(ValueError):
+class TextUnreadable(ValueError):
     """The error for a TOML or JSON text that is invalid or exceeds a limit. ``line``
     and ``column`` are the position of the fault in the text, or None if the position is
     unknown.
@@ -30,7 +30,7 @@ class Unreadable(ValueError):
         self.message, self.line, self.column = message, line, column
 
 
-def within_size(text: str | bytes, limits: Limits) -> str:
+def decode_within_size_limit(text: str | bytes, limits: TextLimits) -> str:
     """Return an untrusted text as `str`, without a byte order mark. Raises Unreadable
     if the text exceeds the maximum size or is not UTF-8.
     """
@@ -38,15 +38,15 @@ def within_size(text: str | bytes, limits: Limits) -> str:
     if isinstance(text, str) and not text.isascii():
         size = len(text.encode("utf-8", "surrogatepass"))
     if size > limits.size:
-        raise Unreadable(f"{size:,} bytes (limit: {limits.size:,})")
+        raise TextUnreadable(f"{size:,} bytes (limit: {limits.size:,})")
     try:
         return text if isinstance(text, str) else text.decode("utf-8-sig")
     except UnicodeDecodeError as fault:
         line = fault.object.count(b"\n", 0, fault.start) + 1
-        raise Unreadable("not UTF-8", line) from fault
+        raise TextUnreadable("not UTF-8", line) from fault
 
 
-def depth_of(value: object) -> int:
+def compute_nesting_depth(value: object) -> int:
     """Return the nesting depth of lists and dictionaries in a parsed value."""
     depth, level = 0, [value] if isinstance(value, list | dict) else []
     while level:
@@ -60,10 +60,14 @@ def depth_of(value: object) -> int:
     return depth
 
 
-def too_deep(depth: int, limits: Limits, line: int | None = None) -> Unreadable:
-    return Unreadable(f"nested {depth:,} deep (limit: {limits.depth})", line)
+def make_too_deep_error(
+    depth: int, limits: TextLimits, line: int | None = None
+) -> TextUnreadable:
+    return TextUnreadable(f"nested {depth:,} deep (limit: {limits.depth})", line)
 
 
-def too_long(digits: int, limits: Limits, line: int | None = None) -> Unreadable:
+def make_too_long_number_error(
+    digits: int, limits: TextLimits, line: int | None = None
+) -> TextUnreadable:
     message = f"a number of {digits:,} digits (limit: {limits.digits:,})"
-    return Unreadable(message, line)
+    return TextUnreadable(message, line)

@@ -16,31 +16,41 @@ from tasks.types.base import (
     Pairs,
     ShownInstance,
     Split,
-    rows_by_name,
+    group_row_numbers_by_instance,
 )
-from tasks.types.files import Files, InputFile, shown_names
-from tasks.types.jsonlines import Record, as_lines, read_records, well_formed
+from tasks.types.files import Files, InputFile, join_shown_file_names
+from tasks.types.jsonlines import (
+    JsonRecord,
+    format_as_json_lines,
+    read_records,
+    replace_unpaired_surrogates,
+)
 from tasks.types.judge_leaderboards import (
-    DESCRIBED,
-    JUDGE_MEASURE,
-    MEASURE,
-    SYSTEMS,
-    TOPICS,
+    JUDGE_MEASURE_OPTION,
+    LEADERBOARD_FORM_DESCRIPTION,
+    MEASURE_OPTION,
+    SYSTEMS_FILE_NAME,
+    TOPICS_FILE_NAME,
 )
 from tasks.types.judge_leaderboards.rows import (
-    ALL,
-    MAX_NAME,
-    Row,
-    of_measure,
-    read_rows,
+    ALL_TOPICS,
+    MAX_NAME_CHARACTERS,
+    LeaderboardRow,
+    read_leaderboard_rows,
+    select_rows_of_measure,
 )
-from tasks.types.problems import InputRefused, Problem, Problems, refuse
-from tasks.types.text import nfc
+from tasks.types.problems import (
+    InputRefused,
+    Problem,
+    ProblemList,
+    raise_if_any_problem_is_fatal,
+)
+from tasks.types.text import normalise_to_nfc
 
 #: The number of systems is limited because correlations compare all pairs of systems.
 MAX_SYSTEMS = 1_000
 #: A correlation is computed for each topic, so systems times topics are limited.
-MAX_VALUES = 50_000
+MAX_SYSTEM_TOPIC_SCORES = 50_000
 
 
 @dataclass(frozen=True)
@@ -53,21 +63,21 @@ class SystemScore:
     topics: dict[str, float]
 
 
-Leaderboard = Mapping[str, SystemScore]
+ScoresBySystem = Mapping[str, SystemScore]
 
 
 @dataclass(frozen=True)
-class JudgedRun:
+class SubmittedLeaderboard:
     """A leaderboard that a participating judge submitted. ``systems`` contains the
     judge's scores of those systems that are on the true leaderboard. ``unknown`` is the
     number of further systems, which are not on the true leaderboard.
     """
 
-    systems: Leaderboard
+    systems: ScoresBySystem
     unknown: int
 
 
-def leaderboard_of(rows: Iterable[Row]) -> dict[str, SystemScore]:
+def compute_system_scores(rows: Iterable[LeaderboardRow]) -> dict[str, SystemScore]:
     """Return the scores of each system from the rows of a leaderboard, sorted by system
     id. The overall score of a system is its score on the topic `all`, or else its mean
     score over topics.
@@ -77,10 +87,10 @@ def leaderboard_of(rows: Iterable[Row]) -> dict[str, SystemScore]:
         values.setdefault(row.system, {})[row.topic] = row.value
     systems = {}
     for system, own in sorted(values.items()):
-        topics = {topic: own[topic] for topic in sorted(own) if topic != ALL}
+        topics = {topic: own[topic] for topic in sorted(own) if topic != ALL_TOPICS}
         # `math.fsum` is exact, so the order of scores does not change the mean.
         mean = math.fsum(topics.values()) / len(topics) if topics else 0.0
-        systems[system] = SystemScore(own.get(ALL, mean), topics)
+        systems[system] = SystemScore(own.get(ALL_TOPICS, mean), topics)
     return systems
 
 
@@ -88,17 +98,23 @@ def read_gold(files: Files, options: Options) -> Split:
     """Read the true leaderboard, which is the gold (reference) of this task. Raises
     InputRefused with all problems.
     """
-    problems = Problems()
-    measure = options.get(MEASURE.name, "")
-    rows = read_rows(files, measure, problems)
+    problems = ProblemList()
+    measure = options.get(MEASURE_OPTION.name, "")
+    rows = read_leaderboard_rows(files, measure, problems)
     if not rows and not problems.has_errors:
-        problems.append(Problem(message="no rows are here", expected=DESCRIBED))
-    refuse(problems)
-    chosen = of_measure(rows, measure, MEASURE.name, shown_names(files))
-    systems = leaderboard_of(chosen)
-    topics = topics_of(systems.values())
+        problems.append(
+            Problem(message="no rows are here", expected=LEADERBOARD_FORM_DESCRIPTION)
+        )
+    raise_if_any_problem_is_fatal(problems)
+    chosen = select_rows_of_measure(
+        rows, measure, MEASURE_OPTION.name, join_shown_file_names(files)
+    )
+    systems = compute_system_scores(chosen)
+    topics = list_topics_of_systems(systems.values())
     _refuse_many(len(systems), MAX_SYSTEMS, "systems")
-    _refuse_many(len(systems) * len(topics), MAX_VALUES, "systems times topics")
+    _refuse_many(
+        len(systems) * len(topics), MAX_SYSTEM_TOPIC_SCORES, "systems times topics"
+    )
     return Split(
         content=systems,
         instances=len(systems),
@@ -114,11 +130,11 @@ def _refuse_many(count: int, most: int, noun: str) -> None:
         raise InputRefused([Problem(message=message, expected=f"at most {most:,}")])
 
 
-def topics_of(systems: Iterable[SystemScore]) -> list[str]:
+def list_topics_of_systems(systems: Iterable[SystemScore]) -> list[str]:
     return sorted({topic for system in systems for topic in system.topics})
 
 
-def _compute_rows_digest(rows: Iterable[Row]) -> str:
+def _compute_rows_digest(rows: Iterable[LeaderboardRow]) -> str:
     values = sorted((row.system, row.topic, row.value) for row in rows)
     text = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
@@ -128,25 +144,25 @@ def read_inputs(files: Files, options: Options) -> Index:
     """Return the ids of systems and topics in the public inputs, for the validation of
     runs. Raises InputRefused.
     """
-    problems = Problems()
-    systems = _read_names(files, SYSTEMS, "run_id", problems)
-    topics = _read_names(files, TOPICS, "topic_id", problems)
+    problems = ProblemList()
+    systems = _read_names(files, SYSTEMS_FILE_NAME, "run_id", problems)
+    topics = _read_names(files, TOPICS_FILE_NAME, "topic_id", problems)
     if not systems and not problems.has_errors:
-        message = f"there is no {SYSTEMS} that names systems"
+        message = f"there is no {SYSTEMS_FILE_NAME} that names systems"
         problems.append(Problem(message=message, expected='{"run_id": "a1"} a line'))
-    refuse(problems)
+    raise_if_any_problem_is_fatal(problems)
     return {"instances": systems, "topics": topics}
 
 
-def _read_names(files: Files, name: str, key: str, problems: Problems) -> list[str]:
+def _read_names(files: Files, name: str, key: str, problems: ProblemList) -> list[str]:
     names = set()
     for file in files:
         for record in read_records(file, problems) if file.base == name else ():
             value = record.value.get(key)
-            if isinstance(value, str) and 0 < len(value) <= MAX_NAME:
-                names.add(well_formed(value))
+            if isinstance(value, str) and 0 < len(value) <= MAX_NAME_CHARACTERS:
+                names.add(replace_unpaired_surrogates(value))
             else:
-                expected = f"a text of at most {MAX_NAME} characters"
+                expected = f"a text of at most {MAX_NAME_CHARACTERS} characters"
                 problems.append(record.problem(f"no “{key}”", expected))
     return sorted(names)
 
@@ -156,11 +172,19 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     because the true ranking is secret.
     """
     index = read_gold(files, options).index
-    yield SYSTEMS, as_lines({"run_id": name} for name in index["instances"])
-    yield TOPICS, as_lines({"topic_id": name} for name in index["topics"])
+    yield (
+        SYSTEMS_FILE_NAME,
+        format_as_json_lines({"run_id": name} for name in index["instances"]),
+    )
+    yield (
+        TOPICS_FILE_NAME,
+        format_as_json_lines({"topic_id": name} for name in index["topics"]),
+    )
 
 
-def instance_names(file: InputFile, of_file: Sequence[Record]) -> Iterator[str | None]:
+def instance_names(
+    file: InputFile, of_file: Sequence[JsonRecord]
+) -> Iterator[str | None]:
     """Yield the system id in each record of a leaderboard."""
     for record in of_file:
         name = record.value.get("run_id")
@@ -169,48 +193,50 @@ def instance_names(file: InputFile, of_file: Sequence[Record]) -> Iterator[str |
 
 def read_run(
     files: Files, index: Index, options: Options
-) -> tuple[JudgedRun, list[Problem]]:
+) -> tuple[SubmittedLeaderboard, list[Problem]]:
     """Return the judge's leaderboard, limited to the systems of the true leaderboard,
     and all problems of the judge's files.
 
     The problems include warnings about systems that are on only one of the two
     leaderboards.
     """
-    problems = Problems()
-    measure = options.get(JUDGE_MEASURE.name, "")
-    rows = read_rows(files, measure, problems)
+    problems = ProblemList()
+    measure = options.get(JUDGE_MEASURE_OPTION.name, "")
+    rows = read_leaderboard_rows(files, measure, problems)
     if problems.has_errors or not rows:
-        return JudgedRun({}, 0), problems
-    chosen = of_measure(rows, measure, JUDGE_MEASURE.name, shown_names(files))
+        return SubmittedLeaderboard({}, 0), problems
+    chosen = select_rows_of_measure(
+        rows, measure, JUDGE_MEASURE_OPTION.name, join_shown_file_names(files)
+    )
     names, topics = (
         _map_nfc_to_spelling(index["instances"]),
         _map_nfc_to_spelling(index["topics"]),
     )
     spelt = [
-        Row(
+        LeaderboardRow(
             row.line,
-            names.get(nfc(row.system), row.system),
-            topics.get(nfc(row.topic), row.topic),
+            names.get(normalise_to_nfc(row.system), row.system),
+            topics.get(normalise_to_nfc(row.topic), row.topic),
             row.measure,
             row.value,
         )
         for row in chosen
     ]
-    systems = leaderboard_of(spelt)
+    systems = compute_system_scores(spelt)
     known = {name: systems[name] for name in index["instances"] if name in systems}
     problems += _make_coverage_warnings(known, systems, index)
-    return JudgedRun(known, len(systems) - len(known)), problems
+    return SubmittedLeaderboard(known, len(systems) - len(known)), problems
 
 
 def _map_nfc_to_spelling(names: Iterable[str]) -> dict[str, str]:
     """Return a mapping from the Unicode form NFC of each name to the spelling in the
     true leaderboard.
     """
-    return {nfc(name): name for name in names}
+    return {normalise_to_nfc(name): name for name in names}
 
 
 def _make_coverage_warnings(
-    leaderboard: Leaderboard, systems: Leaderboard, index: Index
+    leaderboard: ScoresBySystem, systems: ScoresBySystem, index: Index
 ) -> list[Problem]:
     if not leaderboard:
         return []
@@ -223,7 +249,7 @@ def _make_coverage_warnings(
         _make_coverage_warning(missing, len(index["instances"]), as_zero),
     ]
     if any(own.topics for own in leaderboard.values()):
-        judged = set(topics_of(leaderboard.values()))
+        judged = set(list_topics_of_systems(leaderboard.values()))
         absent = [name for name in index["topics"] if name not in judged]
         found.append(
             _make_coverage_warning(absent, len(index["topics"]), "topics have no score")
@@ -240,18 +266,20 @@ def _make_coverage_warning(
     return Problem(message=message, fatal=False)
 
 
-def filled(run: JudgedRun, index: Index) -> Iterator[bool]:
+def filled(run: SubmittedLeaderboard, index: Index) -> Iterator[bool]:
     """Yield True for each system of the true leaderboard to which the judge gives a
     score.
     """
     return (True for _ in run.systems)
 
 
-def pair(split: Split, run: JudgedRun, rules: str, options: Options) -> Pairs:
+def pair(
+    split: Split, run: SubmittedLeaderboard, rules: str, options: Options
+) -> Pairs:
     """Return the true scores and the judge's scores, with one item for each system of
     the true leaderboard.
     """
-    systems: Leaderboard = split.content
+    systems: ScoresBySystem = split.content
     answers = [run.systems.get(name) for name in systems]
     return Pairs(
         gold=[*systems.values()],
@@ -270,7 +298,7 @@ def show_instances(
     judge's leaderboard.
     """
     ranks = [_rank_scores(side) for side in (pairs.gold, pairs.answers)]
-    for name, [row] in rows_by_name(pairs.names).items():
+    for name, [row] in group_row_numbers_by_instance(pairs.names).items():
         gold, answer = (
             ()
             if side[row] is None

@@ -13,21 +13,21 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tasks.types.positional_citations.sentences import (
-    MARK,
-    marks,
-    number,
-    without_marks,
-    without_plain_marks,
+    CITATION_MARK_PATTERN,
+    list_mark_numbers,
+    parse_mark_number,
+    remove_marks,
+    remove_marks_like_alce,
 )
 
-#: Parsers are unreliable, and not used, on sentences of more than `MAX_WORDS` words.
-MAX_WORDS = 50
-#: Texts of more than `MAX_CHARACTERS` characters are not split into claims.
-#: The limit `MAX_CHARACTERS` is greater than the length of any normal sentence.
-MAX_CHARACTERS = 2000
+#: Parsers are unreliable, and not used, on sentences of more than `MAX_PARSED_WORDS` words.
+MAX_PARSED_WORDS = 50
+#: Texts of more than `MAX_PARSED_CHARACTERS` characters are not split into claims.
+#: The limit `MAX_PARSED_CHARACTERS` is greater than the length of any normal sentence.
+MAX_PARSED_CHARACTERS = 2000
 
 
-class Fallback(StrEnum):
+class UnsplitReason(StrEnum):
     """The reason why no separate claims were made from a cited sentence."""
 
     TOO_LONG = "too_long"
@@ -36,7 +36,7 @@ class Fallback(StrEnum):
 
 
 @dataclass(frozen=True)
-class ClaimRules:
+class ClaimSplittingRules:
     """The variant of the rules that split sentences into claims. If ``is_official`` is
     True, sentences are split as by the released ALiiCE program, including its treatment
     of commas.
@@ -47,7 +47,7 @@ class ClaimRules:
 
 
 @dataclass(frozen=True)
-class Claim:
+class AtomicClaim:
     """An atomic claim of a sentence, which is the text that a group of adjacent
     citation marks supports.
 
@@ -58,113 +58,130 @@ class Claim:
     """
 
     text: str
-    marks: Marks
+    marks: CitationMarkNumbers
     position: float | None = None
 
 
 @dataclass(frozen=True)
-class Sentence:
+class SentenceWithClaims:
     """A sentence with citation marks, and the claims into which the sentence is split.
     ``lost`` is the number of groups of adjacent citation marks for which no claim was
     made.
     """
 
     text: str
-    claims: tuple[Claim, ...] = ()
-    fallback: Fallback | None = None
+    claims: tuple[AtomicClaim, ...] = ()
+    fallback: UnsplitReason | None = None
     lost: int = 0
-    words: Words | None = None
+    words: WordsAndMarkGroups | None = None
     parse: Parse | None = None
 
 
-def text_to_parse(sentence: str, rules: ClaimRules) -> str | None:
+def get_text_to_parse(sentence: str, rules: ClaimSplittingRules) -> str | None:
     """Return the text of a cited sentence that the dependency parser must parse, or
     None if no parse is needed.
     """
-    if not MARK.search(sentence) or _is_too_long(sentence):
+    if not CITATION_MARK_PATTERN.search(sentence) or _is_too_long(sentence):
         return None
     return _split_words_and_marks(sentence, rules).text or None
 
 
 def split_into_claims(
-    sentence: str, parse: Parse | None, rules: ClaimRules
-) -> Sentence:
+    sentence: str, parse: Parse | None, rules: ClaimSplittingRules
+) -> SentenceWithClaims:
     """Return a sentence with the claims into which the sentence is split. ``parse`` is
-    the dependency parse of the text that `text_to_parse` returned for the sentence.
+    the dependency parse of the text that `get_text_to_parse` returned for the sentence.
     """
-    if not MARK.search(sentence):
-        return Sentence(sentence)
+    if not CITATION_MARK_PATTERN.search(sentence):
+        return SentenceWithClaims(sentence)
     if _is_too_long(sentence):
-        remove = without_marks if rules.is_official else without_plain_marks
-        whole = Claim(remove(sentence), tuple(marks(sentence)))
-        return Sentence(sentence, (whole,), Fallback.TOO_LONG)
+        remove = remove_marks_like_alce if rules.is_official else remove_marks
+        whole = AtomicClaim(remove(sentence), tuple(list_mark_numbers(sentence)))
+        return SentenceWithClaims(sentence, (whole,), UnsplitReason.TOO_LONG)
     words = _split_words_and_marks(sentence, rules)
     nodes, lost = _match_groups_to_nodes(words, parse, merge=rules.merge_groups)
     if parse is None or parse.root is None or not nodes:
-        return Sentence(
+        return SentenceWithClaims(
             sentence,
             (),
-            Fallback.UNMATCHED,
+            UnsplitReason.UNMATCHED,
             len(words.groups) + words.lost,
             words,
             parse,
         )
     if parse.root in nodes:
-        text = without_marks(cleaned(sentence)) if rules.is_official else words.text
-        whole = Claim(text, tuple(marks(cleaned(sentence))))
-        return Sentence(sentence, (whole,), Fallback.ROOT_CITED, 0, words, parse)
+        text = (
+            remove_marks_like_alce(remove_signs_outside_words(sentence))
+            if rules.is_official
+            else words.text
+        )
+        whole = AtomicClaim(
+            text, tuple(list_mark_numbers(remove_signs_outside_words(sentence)))
+        )
+        return SentenceWithClaims(
+            sentence, (whole,), UnsplitReason.ROOT_CITED, 0, words, parse
+        )
     claims = []
     for node, group in nodes.items():
-        tree = Tree(parse, parse.root)
+        tree = DependencyTree(parse, parse.root)
         # Only groups of citation marks below the last root of the parse yield claims.
         if node in tree:
             for other in nodes:
                 if other != node and other in tree:
-                    tree.separate(node, other)
-            claims.append(Claim(tree.text(), group, (node + 1) / len(parse.tokens)))
+                    tree.remove_subtree_of_other_claim(node, other)
+            claims.append(
+                AtomicClaim(tree.text(), group, (node + 1) / len(parse.tokens))
+            )
     lost += words.lost + len(nodes) - len(claims)
     if rules.is_official:
         # The released program counts two claims with the same text only once.
         claims = list({claim.text: claim for claim in claims}.values())
-    return Sentence(sentence, tuple(claims), None, lost, words, parse)
+    return SentenceWithClaims(sentence, tuple(claims), None, lost, words, parse)
 
 
 def _is_too_long(sentence: str) -> bool:
-    return len(sentence) > MAX_CHARACTERS or len(sentence.split()) > MAX_WORDS
+    return (
+        len(sentence) > MAX_PARSED_CHARACTERS
+        or len(sentence.split()) > MAX_PARSED_WORDS
+    )
 
 
-def _split_words_and_marks(sentence: str, rules: ClaimRules) -> Words:
-    stripped = string.punctuation if rules.is_official else STRIPPED
+def _split_words_and_marks(
+    sentence: str, rules: ClaimSplittingRules
+) -> WordsAndMarkGroups:
+    stripped = string.punctuation if rules.is_official else STRIPPED_PUNCTUATION
     # Adjacent citation marks form a group, and other text is divided into words.
     # A group of marks is stored with the word before the group, or with the first word.
     # If two groups have the same word, the later group replaces the earlier group.
     # The option ``merge_groups`` joins the later group to the earlier group instead.
     words: list[str] = []
-    groups: dict[int, Marks] = {}
+    groups: dict[int, CitationMarkNumbers] = {}
     group: list[int] = []
     lost = 0
     pieces = (
         piece
-        for word in cleaned(sentence).split()
+        for word in remove_signs_outside_words(sentence).split()
         for piece in _SPLIT_AT_MARKS_PATTERN.split(word)
     )
     for piece in filter(None, pieces):
-        if MARK.fullmatch(piece):
-            group.append(number(piece))
+        if CITATION_MARK_PATTERN.fullmatch(piece):
+            group.append(parse_mark_number(piece))
             continue
-        lost += join(
+        lost += add_mark_group(
             groups, max(len(words) - 1, 0), tuple(group), merge=rules.merge_groups
         )
         group = []
         words.append(piece.strip(stripped))
-    lost += join(groups, max(len(words) - 1, 0), tuple(group), merge=rules.merge_groups)
-    return Words(tuple(words), groups, lost)
+    lost += add_mark_group(
+        groups, max(len(words) - 1, 0), tuple(group), merge=rules.merge_groups
+    )
+    return WordsAndMarkGroups(tuple(words), groups, lost)
 
 
 def _match_groups_to_nodes(
-    words: Words, parse: Parse | None, *, merge: bool
-) -> tuple[dict[int, Marks], int]:
-    nodes: dict[int, Marks] = {}
+    words: WordsAndMarkGroups, parse: Parse | None, *, merge: bool
+) -> tuple[dict[int, CitationMarkNumbers], int]:
+    nodes: dict[int, CitationMarkNumbers] = {}
     lost = 0
     for place, group in words.groups.items():
         word = words.words[place] if words.words else ""
@@ -174,21 +191,21 @@ def _match_groups_to_nodes(
             for n, token in enumerate(tokens)
             if word in token or token in word
         ]
-        lost += join(nodes, min(alike)[1], group, merge=merge) if alike else 1
+        lost += add_mark_group(nodes, min(alike)[1], group, merge=merge) if alike else 1
     return nodes, lost
 
 
 _SIGNS_OUTSIDE_WORDS_AND_MARKS = re.compile(r"[^\w\s\[\],]")
-_SPLIT_AT_MARKS_PATTERN = re.compile(f"({MARK.pattern})")
-#: `STRIPPED` contains punctuation marks that are removed from both ends of words.
+_SPLIT_AT_MARKS_PATTERN = re.compile(f"({CITATION_MARK_PATTERN.pattern})")
+#: `STRIPPED_PUNCTUATION` contains punctuation marks that are removed from both ends of words.
 #: Commas are not removed, because claims in the paper's figures contain commas.
-STRIPPED = string.punctuation.replace(",", "")
+STRIPPED_PUNCTUATION = string.punctuation.replace(",", "")
 
-Marks = tuple[int, ...]
+CitationMarkNumbers = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Words:
+class WordsAndMarkGroups:
     """The words of a sentence, and its citation marks as groups, each under the index
     of the word before the group.
 
@@ -197,7 +214,7 @@ class Words:
     """
 
     words: tuple[str, ...]
-    groups: dict[int, Marks]
+    groups: dict[int, CitationMarkNumbers]
     lost: int = 0
 
     @property
@@ -209,14 +226,20 @@ class Words:
         return " ".join(self.words)
 
 
-def cleaned(sentence: str) -> str:
+def remove_signs_outside_words(sentence: str) -> str:
     """Remove all characters of a sentence except letters, digits, underscores, white
     space, commas and square brackets.
     """
     return _SIGNS_OUTSIDE_WORDS_AND_MARKS.sub("", sentence)
 
 
-def join(groups: dict[int, Marks], place: int, group: Marks, *, merge: bool) -> int:
+def add_mark_group(
+    groups: dict[int, CitationMarkNumbers],
+    place: int,
+    group: CitationMarkNumbers,
+    *,
+    merge: bool,
+) -> int:
     """Store a group of adjacent citation marks under the index of a word. Return 1 if
     the new group replaced an earlier group at the word, otherwise 0.
     """
@@ -227,7 +250,7 @@ def join(groups: dict[int, Marks], place: int, group: Marks, *, merge: bool) -> 
     return int(bool(before) and not merge)
 
 
-ROOT = "ROOT"
+ROOT_RELATION = "ROOT"
 _CONJUNCTION_RELATIONS = frozenset({"cc", "CC"})
 
 
@@ -250,12 +273,14 @@ class Parse:
         several sentences.
         """
         roots = [
-            token for token, relation in enumerate(self.relations) if relation == ROOT
+            token
+            for token, relation in enumerate(self.relations)
+            if relation == ROOT_RELATION
         ]
         return roots[-1] if roots else None
 
 
-class Tree:
+class DependencyTree:
     """A copy of a dependency tree, which contains the tokens below the last root. The
     nodes of the tree are token indexes. Methods remove subtrees from the copy of the
     tree, and do not change the parse.
@@ -272,31 +297,33 @@ class Tree:
         for token, (head, relation) in enumerate(
             zip(parse.heads, parse.relations, strict=True)
         ):
-            if relation != ROOT:
+            if relation != ROOT_RELATION:
                 self._children[head].append(token)
                 self._parent[token] = head
                 self._relation[token] = relation
         self._hung_twice: int | None = None
 
     def __contains__(self, node: int) -> bool:
-        return self._path_to_root(node)[-1] == self.root
+        return self._list_path_to_root(node)[-1] == self.root
 
-    def separate(self, kept: int, other: int) -> None:
+    def remove_subtree_of_other_claim(self, kept: int, other: int) -> None:
         """Remove the subtree with the cited token ``other`` from the tree, so that the
         tree contains the claim of the cited token ``kept``. The tree must contain the
         token ``kept`` and the token ``other``.
         """
-        above = self._path_to_root(kept)
-        top = next(node for node in self._path_to_root(other) if node in above)
-        if self._hung_twice in self._path_to_root(top):
+        above = self._list_path_to_root(kept)
+        top = next(node for node in self._list_path_to_root(other) if node in above)
+        if self._hung_twice in self._list_path_to_root(top):
             top = self.root
         if top == kept:
-            self._detach_nodes(self._child_towards(top, other))
+            self._detach_nodes(self._find_child_towards(top, other))
         elif top == other:
-            self._replace_node_by_child(top, self._child_towards(top, kept))
+            self._replace_node_by_child(top, self._find_child_towards(top, kept))
         else:
             self._separate_children(
-                top, self._child_towards(top, kept), self._child_towards(top, other)
+                top,
+                self._find_child_towards(top, kept),
+                self._find_child_towards(top, other),
             )
 
     def text(self) -> str:
@@ -344,9 +371,10 @@ class Tree:
         self.root, self._hung_twice = node, None
 
     def _is_introductory_phrase(self, node: int) -> bool:
-        return self._relation[node] in ("prep", "advcl") and node in self._path_to_root(
-            0
-        )
+        return self._relation[node] in (
+            "prep",
+            "advcl",
+        ) and node in self._list_path_to_root(0)
 
     def _replace_node_by_child(self, top: int, child: int) -> None:
         self._relation[child] = None
@@ -362,12 +390,12 @@ class Tree:
         for node in nodes:
             self._children[self._parent.pop(node)].remove(node)
 
-    def _path_to_root(self, node: int) -> list[int]:
+    def _list_path_to_root(self, node: int) -> list[int]:
         way = [node]
         while way[-1] != self.root and way[-1] in self._parent:
             way.append(self._parent[way[-1]])
         return way
 
-    def _child_towards(self, top: int, node: int) -> int:
-        way = self._path_to_root(node)
+    def _find_child_towards(self, top: int, node: int) -> int:
+        way = self._list_path_to_root(node)
         return way[way.index(top) - 1]

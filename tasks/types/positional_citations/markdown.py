@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import pairwise
 
-#: `VERSION` is the version of the rules for Markdown, which metric signatures contain.
-#: `VERSION` must be increased when a change of the rules splits any text differently.
-VERSION = "markdown-1"
+#: `MARKDOWN_RULES_VERSION` is the version of the rules for Markdown, which metric signatures contain.
+#: `MARKDOWN_RULES_VERSION` must be increased when a change of the rules splits any text differently.
+MARKDOWN_RULES_VERSION = "markdown-1"
 
 #: The patterns of block quotes, bullets and list items match signs at line beginnings.
 _BLOCK_QUOTE_PATTERN = re.compile(r"\s*>\s?")
-_BULLET = re.compile(r"\s*(?:[-*+•◦▪▫●○‣·–—](?=\s)(?:\s+\[[ xX]\](?=\s))?)\s*")
+_BULLET_PATTERN = re.compile(r"\s*(?:[-*+•◦▪▫●○‣·–—](?=\s)(?:\s+\[[ xX]\](?=\s))?)\s*")
 _LIST_NUMBER_PATTERN = re.compile(
     r"\s*(?:[(（]?\d{1,3}(?:[.)](?=\s|[^\x00-\x7f])|[、．）])"
     r"|[①-⑳]|[一二三四五六七八九十]{1,3}、|[(（][一二三四五六七八九十]{1,3}[)）])\s*"
@@ -39,7 +39,7 @@ _ROMAN_NUMERALS = (
     "xii",
 )
 
-_HEADING = re.compile(r" {0,3}#{1,6}(?:\s+|$)(?P<text>.*)")
+_HEADING_PATTERN = re.compile(r" {0,3}#{1,6}(?:\s+|$)(?P<text>.*)")
 _CODE_FENCE_PATTERN = re.compile(r"\s*(?:```+|~~~+)\s*[\w+-]*\s*$")
 #: `_FOOTNOTE_DEFINITION_PATTERN` matches Markdown lines that define a footnote or a numbered source.
 _FOOTNOTE_DEFINITION_PATTERN = re.compile(r"\s*\[\^?\d{1,3}\]:(?:\s|$)")
@@ -47,7 +47,7 @@ _FOOTNOTE_DEFINITION_PATTERN = re.compile(r"\s*\[\^?\d{1,3}\]:(?:\s|$)")
 _EMPTY_BULLET_OR_ALERT = re.compile(r"[-*+•◦▪▫●○‣·–—]|\[![A-Z]+\]")
 #: `_STYLE_TAG_PATTERN` matches HTML tags for type styles, which are removed from Markdown.
 _STYLE_TAG_PATTERN = re.compile(r"</?(?:sup|sub|b|i|u|em|strong)>")
-_LINE_BREAK_TAG = re.compile(r"<br ?/?>")
+_LINE_BREAK_TAG_PATTERN = re.compile(r"<br ?/?>")
 _BOLD_LINE_PATTERN = re.compile(
     r"(?P<sign>\*\*|__)(?=\S)(?P<text>[^*\[\]]*[^*\[\]\s])(?P=sign)[:：]?"
 )
@@ -55,11 +55,11 @@ _SENTENCE_END_SIGNS = (".", "!", "?", "。", "！", "？")
 #: A Markdown line with an ending in `_HARD_BREAK_ENDINGS` ends its paragraph.
 _HARD_BREAK_ENDINGS = ("  ", "\\")
 _DELIMITER_ROW_CHARACTERS = frozenset("|-: \t>")
-_EMPHASIS = re.compile(r"\*{1,3}|_{1,3}")
+_EMPHASIS_PATTERN = re.compile(r"\*{1,3}|_{1,3}")
 
 
 @dataclass(frozen=True)
-class Block:
+class MarkdownBlock:
     """A paragraph, list item, table row or heading of a Markdown answer, as one line of
     text without Markdown syntax. ``makes_claims`` is False for headings and for header
     rows of tables.
@@ -70,15 +70,15 @@ class Block:
     is_item: bool = False
 
 
-def blocks(text: str) -> list[Block]:
+def split_markdown_into_blocks(text: str) -> list[MarkdownBlock]:
     """Return the paragraphs, list items, table rows and headings of a Markdown text, in
     their order. Blocks of the Markdown text that contain no text are left out.
     """
     found = (
         replace(
             block,
-            text=without_emphasis(
-                _LINE_BREAK_TAG.sub(" ", _STYLE_TAG_PATTERN.sub("", block.text))
+            text=remove_emphasis_signs(
+                _LINE_BREAK_TAG_PATTERN.sub(" ", _STYLE_TAG_PATTERN.sub("", block.text))
             ),
         )
         for block in _join_lines(text.splitlines())
@@ -90,21 +90,21 @@ class _LineKind(Enum):
     END, HEADING, ROW, ITEM, TEXT = range(5)
 
 
-def _join_lines(lines: list[str]) -> Iterator[Block]:
+def _join_lines(lines: list[str]) -> Iterator[MarkdownBlock]:
     """Join the lines of each paragraph and of each list item in a Markdown text."""
     paragraph: list[str] = []
     is_item = False
     for kind, text in _classify_lines(lines):
         if paragraph and kind is not _LineKind.TEXT:
-            yield Block(" ".join(paragraph), is_item=is_item)
+            yield MarkdownBlock(" ".join(paragraph), is_item=is_item)
             paragraph = []
         if kind in (_LineKind.HEADING, _LineKind.ROW):
-            yield Block(text, makes_claims=kind is _LineKind.ROW)
+            yield MarkdownBlock(text, makes_claims=kind is _LineKind.ROW)
         elif kind is not _LineKind.END:
             is_item = is_item if paragraph else kind is _LineKind.ITEM
             paragraph.append(text)
     if paragraph:
-        yield Block(" ".join(paragraph), is_item=is_item)
+        yield MarkdownBlock(" ".join(paragraph), is_item=is_item)
 
 
 def _classify_lines(lines: list[str]) -> Iterator[tuple[_LineKind, str]]:
@@ -146,7 +146,7 @@ def _classify_text_line(
     start = quoted + _skip_list_markers(line[quoted:], listed)
     content = line[start:].strip()
     is_item = start > quoted
-    if heading := _HEADING.fullmatch(line[start:]):
+    if heading := _HEADING_PATTERN.fullmatch(line[start:]):
         return _LineKind.HEADING, heading["text"].rstrip("# \t")
     bold = _BOLD_LINE_PATTERN.fullmatch(content)
     # A list item in bold type is a heading only if the next line is indented further.
@@ -176,7 +176,9 @@ def _skip_list_markers(line: str, listed: frozenset[str]) -> int:
     """
     place = 0
     while True:
-        found = _BULLET.match(line, place) or _LIST_NUMBER_PATTERN.match(line, place)
+        found = _BULLET_PATTERN.match(line, place) or _LIST_NUMBER_PATTERN.match(
+            line, place
+        )
         letter = None if found else _LIST_LETTER_PATTERN.match(line, place)
         if letter and (letter["letter"] in listed or ")" in letter[0]):
             found = letter
@@ -263,13 +265,13 @@ def _count_leading_blanks(line: str) -> int:
     return len(line) - len(line.lstrip()) if line.strip() else 0
 
 
-def without_emphasis(text: str) -> str:
+def remove_emphasis_signs(text: str) -> str:
     """Remove the Markdown signs for bold and italic type from a text, if each opening
     sign has a closing sign.
     """
     opened: dict[str, re.Match[str]] = {}
     paired: list[re.Match[str]] = []
-    for sign in _EMPHASIS.finditer(text) if "*" in text or "_" in text else ():
+    for sign in _EMPHASIS_PATTERN.finditer(text) if "*" in text or "_" in text else ():
         before = text[max(sign.start() - 1, 0) : sign.start()]
         after = text[sign.end() : sign.end() + 1]
         is_inside = before.isalnum() and after.isalnum() and sign[0] != "**"

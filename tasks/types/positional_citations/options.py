@@ -9,27 +9,32 @@ from tasks.types.base import (
     OptionRefused,
     Options,
 )
-from tasks.types.ledger import ENTAILS, STORE
-from tasks.types.positional_citations.sentences import SPLITTERS
-from tasks.types.references import MetricRef, metric_ref, metric_refs
+from tasks.types.ledger import ENTAILS_KIND, LEDGER_JUDGE_PREFIX
+from tasks.types.positional_citations.sentences import SENTENCE_SPLITTERS_BY_NAME
+from tasks.types.references import MetricRef, make_metric_ref, make_metric_refs
 
 #: Entailment decisions (does a passage support a claim) have one of five sources.
-#: The sources `LABELS`, `MODEL` and `STORE` need an argument, such as a file name.
-NOBODY, WORD_OVERLAP, LABELS, MODEL = "none", "word-overlap", "labels", "model"
+#: `LABEL_FILE_SOURCE`, `MODEL_SOURCE` and `LEDGER_JUDGE_PREFIX` need an argument, such as a file name.
+NO_ENTAILMENT_SOURCE, WORD_OVERLAP_SOURCE, LABEL_FILE_SOURCE, MODEL_SOURCE = (
+    "none",
+    "word-overlap",
+    "labels",
+    "model",
+)
 
-#: `AUTO` selects Punkt for official rule sets, and `rules` for all other rule sets.
-AUTO = "auto"
+#: `AUTOMATIC_SPLITTER` selects Punkt for official rule sets, and `rules` for all other rule sets.
+AUTOMATIC_SPLITTER = "auto"
 
-ENTAILMENT = Option(
+ENTAILMENT_OPTION = Option(
     name="entailment",
-    default=NOBODY,
+    default=NO_ENTAILMENT_SOURCE,
     summary="What decides entailment: labels:PATH or model:NAME, on a site also store:MODEL, the labels of "
     "that model that the site keeps; word-overlap is for tests alone. With none, the metrics that need it "
     "stay undefined.",
     former={"decisions:": "labels:"},
-    asks=ENTAILS,
+    asks=ENTAILS_KIND,
 )
-PARSER = Option(
+PARSER_OPTION = Option(
     name="parser",
     default="auto",
     summary="What parses sentences: a spaCy pipeline by name or folder, a file of parses (.jsonl), or rules; "
@@ -37,24 +42,24 @@ PARSER = Option(
     "neither is installed.",
     may_be_file=True,
 )
-SPLITTER = Option(
+SPLITTER_OPTION = Option(
     name="splitter",
-    default=AUTO,
+    default=AUTOMATIC_SPLITTER,
     summary="What splits texts into sentences: the rules of this site, or Punkt as NLTK has trained it; auto "
     "is Punkt under the official rules and the site's own otherwise.",
-    choices=(AUTO, *SPLITTERS),
+    choices=(AUTOMATIC_SPLITTER, *SENTENCE_SPLITTERS_BY_NAME),
 )
-MERGE_GROUPS = Option.switch(
+MERGE_GROUPS_OPTION = Option.yes_or_no(
     "merge-groups",
     "Whether two groups of marks at one word become one; otherwise the later replaces the earlier.",
 )
-MAUVE_MODEL = Option(
+MAUVE_MODEL_OPTION = Option(
     name="mauve_model",
     default="",
     summary="The language model whose features MAUVE is computed from, such as gpt2-large in the form of "
     "transformers: a folder, or a name on the hub.",
 )
-PASSAGES = Option(
+PASSAGES_OPTION = Option(
     name="passages",
     default="text",
     summary="What of a passage participants are given: its text alone, or also shorter forms of it that the "
@@ -62,27 +67,32 @@ PASSAGES = Option(
     choices=("text", "summary", "extraction", "all"),
 )
 OPTIONS = (
-    ENTAILMENT,
-    PARSER,
-    SPLITTER,
-    MERGE_GROUPS,
-    MAUVE_MODEL,
-    PASSAGES,
+    ENTAILMENT_OPTION,
+    PARSER_OPTION,
+    SPLITTER_OPTION,
+    MERGE_GROUPS_OPTION,
+    MAUVE_MODEL_OPTION,
+    PASSAGES_OPTION,
     ENGINE,
     TOKENIZER,
 )
 
-_CLAIM_OPTION_NAMES = (ENTAILMENT.name, PARSER.name, SPLITTER.name, MERGE_GROUPS.name)
-_SENTENCE_OPTION_NAMES = (ENTAILMENT.name, SPLITTER.name)
+_CLAIM_OPTION_NAMES = (
+    ENTAILMENT_OPTION.name,
+    PARSER_OPTION.name,
+    SPLITTER_OPTION.name,
+    MERGE_GROUPS_OPTION.name,
+)
+_SENTENCE_OPTION_NAMES = (ENTAILMENT_OPTION.name, SPLITTER_OPTION.name)
 _RECALL_AND_PRECISION = ("recall", "precision")
-_ALCE_METRICS_OF_ALL_MARKS = metric_refs(
+_ALCE_METRICS_OF_ALL_MARKS = make_metric_refs(
     "alce_{}_all_marks",
     "aliice:Alce",
     *_SENTENCE_OPTION_NAMES,
     parts=_RECALL_AND_PRECISION,
     all_marks=True,
 )
-_ALIICE_METRICS = metric_refs(
+_ALIICE_METRICS = make_metric_refs(
     "aliice_{}",
     "aliice:Aliice",
     *_CLAIM_OPTION_NAMES,
@@ -91,25 +101,27 @@ _ALIICE_METRICS = metric_refs(
 _F1_AND_PRECISION = ("f1", "precision")
 _METRICS_OF_BOTH_RULES = (
     *(
-        metric_ref(f"em_{column}", "answers:ExactMatch", column=column)
+        make_metric_ref(f"em_{column}", "answers:ExactMatch", column=column)
         for column in ("recall", "all")
     ),
     *(
-        metric_ref(f"qampari_{column}", "answers:ListAnswers", column=column)
+        make_metric_ref(f"qampari_{column}", "answers:ListAnswers", column=column)
         for column in ("precision", "recall_5", "f1_5")
     ),
-    metric_ref("claim_recall", "entailed:ClaimRecall", ENTAILMENT.name, part="recall"),
-    metric_ref(
+    make_metric_ref(
+        "claim_recall", "entailed:ClaimRecall", ENTAILMENT_OPTION.name, part="recall"
+    ),
+    make_metric_ref(
         "rouge_lsum_f1",
         "answers:AnswerRouge",
-        SPLITTER.name,
+        SPLITTER_OPTION.name,
         ENGINE.name,
         TOKENIZER.name,
     ),
-    metric_ref("length", "answers:Length", column="words"),
-    metric_ref("length_deviation", "answers:LengthDeviation", column="words"),
-    metric_ref("positional_share", "answers:PositionalShare", column="positional"),
-    *metric_refs(
+    make_metric_ref("length", "answers:Length", column="words"),
+    make_metric_ref("length_deviation", "answers:LengthDeviation", column="words"),
+    make_metric_ref("positional_share", "answers:PositionalShare", column="positional"),
+    *make_metric_refs(
         "aliice_{}_deviation",
         "aliice:AliiceDeviation",
         *_CLAIM_OPTION_NAMES,
@@ -119,16 +131,18 @@ _METRICS_OF_BOTH_RULES = (
 RULES = {
     CORRECTED: (
         *_ALIICE_METRICS,
-        *metric_refs(
+        *make_metric_refs(
             "aliice_{}_per_claim",
             "aliice:Aliice",
             *_CLAIM_OPTION_NAMES,
             parts=_F1_AND_PRECISION,
             per_claim=True,
         ),
-        metric_ref("cvcp", "answers:Cvcp", SPLITTER.name),
-        metric_ref("cvcp_pooled", "answers:Cvcp", SPLITTER.name, is_pooled=True),
-        *metric_refs(
+        make_metric_ref("cvcp", "answers:Cvcp", SPLITTER_OPTION.name),
+        make_metric_ref(
+            "cvcp_pooled", "answers:Cvcp", SPLITTER_OPTION.name, is_pooled=True
+        ),
+        *make_metric_refs(
             "alce_{}",
             "aliice:Alce",
             *_SENTENCE_OPTION_NAMES,
@@ -139,8 +153,8 @@ RULES = {
     ),
     OFFICIAL: (
         *_ALIICE_METRICS,
-        metric_ref("cvcp", "answers:Cvcp", SPLITTER.name, is_pooled=True),
-        *metric_refs(
+        make_metric_ref("cvcp", "answers:Cvcp", SPLITTER_OPTION.name, is_pooled=True),
+        *make_metric_refs(
             "alce_{}",
             "aliice:Alce",
             *_SENTENCE_OPTION_NAMES,
@@ -148,7 +162,7 @@ RULES = {
         ),
         *_ALCE_METRICS_OF_ALL_MARKS,
         *_METRICS_OF_BOTH_RULES,
-        *metric_refs(
+        *make_metric_refs(
             "aliice_{}_by_sentence",
             "aliice:AliiceBySentence",
             *_CLAIM_OPTION_NAMES,
@@ -156,30 +170,33 @@ RULES = {
         ),
     ),
 }
-MAUVE = metric_ref("mauve", "answers:AnswerMauve", MAUVE_MODEL.name)
+MAUVE = make_metric_ref("mauve", "answers:AnswerMauve", MAUVE_MODEL_OPTION.name)
 
 
-def entailment_source(options: Options) -> tuple[str, str]:
+def parse_entailment_source(options: Options) -> tuple[str, str]:
     """Return the source of entailment decisions that the options select, and the
     source's argument, such as a file or a model. Raises OptionRefused.
     """
-    value = options[ENTAILMENT.name]
+    value = options[ENTAILMENT_OPTION.name]
     source, colon, name = value.partition(":")
-    if (source in (LABELS, MODEL, STORE) and name) or (
-        source in (NOBODY, WORD_OVERLAP) and not colon
+    if (source in (LABEL_FILE_SOURCE, MODEL_SOURCE, LEDGER_JUDGE_PREFIX) and name) or (
+        source in (NO_ENTAILMENT_SOURCE, WORD_OVERLAP_SOURCE) and not colon
     ):
         return source, name
-    expected = f"{LABELS}:PATH, {MODEL}:NAME, {STORE}:MODEL, {WORD_OVERLAP} or {NOBODY}"
-    raise OptionRefused(f"option {ENTAILMENT.name}={value}: expected {expected}")
+    expected = (
+        f"{LABEL_FILE_SOURCE}:PATH, {MODEL_SOURCE}:NAME, {LEDGER_JUDGE_PREFIX}:MODEL, "
+        f"{WORD_OVERLAP_SOURCE} or {NO_ENTAILMENT_SOURCE}"
+    )
+    raise OptionRefused(f"option {ENTAILMENT_OPTION.name}={value}: expected {expected}")
 
 
-def chosen_splitter(options: Options, *, is_official: bool) -> str:
+def choose_splitter(options: Options, *, is_official: bool) -> str:
     """Return the name of the sentence splitter that the options select. The default
     splitter of the official rules is Punkt, because the released programs of ALCE and
     ALiiCE use Punkt.
     """
-    chosen = options[SPLITTER.name]
-    if chosen != AUTO:
+    chosen = options[SPLITTER_OPTION.name]
+    if chosen != AUTOMATIC_SPLITTER:
         return chosen
     return "punkt" if is_official else "rules"
 
@@ -188,4 +205,4 @@ def further_metrics(rules: str, options: Options) -> tuple[MetricRef, ...]:
     """Return the metric MAUVE if the options name a language model for MAUVE, and the
     rule set is `corrected`.
     """
-    return (MAUVE,) if rules == CORRECTED and options[MAUVE_MODEL.name] else ()
+    return (MAUVE,) if rules == CORRECTED and options[MAUVE_MODEL_OPTION.name] else ()

@@ -21,29 +21,34 @@ from tasks.types.base import (
     Pairs,
     ShownInstance,
     Split,
-    rows_by_name,
+    group_row_numbers_by_instance,
 )
 from tasks.types.files import Files, InputFile
 from tasks.types.positional_citations import claims as atomic, sentences as marking
 from tasks.types.positional_citations.options import (
-    MERGE_GROUPS,
-    PARSER,
-    PASSAGES,
-    chosen_splitter,
+    MERGE_GROUPS_OPTION,
+    PARSER_OPTION,
+    PASSAGES_OPTION,
+    choose_splitter,
 )
-from tasks.types.positional_citations.parsing import parses_of
-from tasks.types.problems import Problem, Problems
-from tasks.types.run_forms import RunForm
-from tasks.types.text import are_texts, json_kind, length_class, nfc
+from tasks.types.positional_citations.parsing import parse_texts
+from tasks.types.problems import Problem, ProblemList
+from tasks.types.run_forms import RunFormatSignature
+from tasks.types.text import (
+    describe_json_type,
+    is_list_of_texts,
+    length_class,
+    normalise_to_nfc,
+)
 
-INPUTS, PROMPTS = "inputs.json", "prompts.md"
-#: `FORMS` lists fields in ALCE's data with shorter versions of a passage.
-FORMS = ("summary", "extraction")
-Faults = Iterator[tuple[str, str]]
+INPUTS_FILE_NAME, PROMPTS_FILE_NAME = "inputs.json", "prompts.md"
+#: `SHORTER_PASSAGE_FIELDS` lists fields in ALCE's data with shorter versions of a passage.
+SHORTER_PASSAGE_FIELDS = ("summary", "extraction")
+MessageAndExpectedPairs = Iterator[tuple[str, str]]
 
 
 @dataclass(frozen=True)
-class Passage:
+class QuestionPassage:
     """A passage of a question that answers can cite. The citation mark `[1]` refers to
     the first passage of the question, `[2]` to the second, and so on.
 
@@ -65,7 +70,7 @@ class Passage:
 
 
 @dataclass(frozen=True)
-class Question:
+class QuestionWithPassages:
     """A question with passages that answers can cite, and with reference answers.
 
     ``short_answers`` contains the accepted spellings of each short answer, and
@@ -78,7 +83,7 @@ class Question:
     id: str
     dataset: str
     question: str
-    passages: tuple[Passage, ...]
+    passages: tuple[QuestionPassage, ...]
     short_answers: tuple[tuple[str, ...], ...] = ()
     references: tuple[str, ...] = ()
     answers: tuple[tuple[str, ...], ...] = ()
@@ -112,8 +117,10 @@ def read_gold(files: Files, options: Options) -> Split:
         content=questions,
         instances=len(questions),
         rows=len(questions),
-        index=index_of(questions),
-        digest=jsonlines.content_digest([question.facts() for question in questions]),
+        index=build_index_of_questions(questions),
+        digest=jsonlines.compute_records_digest(
+            [question.facts() for question in questions]
+        ),
     )
 
 
@@ -130,7 +137,7 @@ def contents(files: Files, split: Split) -> Iterator[tuple[Any, Any]]:
 
 
 def read_inputs(files: Files, options: Options) -> Index:
-    return index_of(read_questions(files))
+    return build_index_of_questions(read_questions(files))
 
 
 def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
@@ -141,7 +148,7 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
     that the option `passages` selects. A shorter version is not always public, because
     in some data sets it reveals the answer.
     """
-    form = options.get(PASSAGES.name, PASSAGES.default)
+    form = options.get(PASSAGES_OPTION.name, PASSAGES_OPTION.default)
     inputs = [
         {
             "id": question.id,
@@ -155,18 +162,18 @@ def public_files(files: Files, options: Options) -> Iterator[tuple[str, bytes]]:
         }
         for question in read_questions(files)
     ]
-    yield INPUTS, json.dumps(inputs, ensure_ascii=False, indent=1).encode()
-    yield PROMPTS, (Path(__file__).parent / PROMPTS).read_bytes()
+    yield INPUTS_FILE_NAME, json.dumps(inputs, ensure_ascii=False, indent=1).encode()
+    yield PROMPTS_FILE_NAME, (Path(__file__).parent / PROMPTS_FILE_NAME).read_bytes()
 
 
-def index_of(questions: Sequence[Question]) -> Index:
+def build_index_of_questions(questions: Sequence[QuestionWithPassages]) -> Index:
     return {"passages": {question.id: len(question.passages) for question in questions}}
 
 
-def read_questions(files: Files) -> tuple[Question, ...]:
+def read_questions(files: Files) -> tuple[QuestionWithPassages, ...]:
     """Return the questions in all gold files. Raises InputRefused with all problems."""
     problems: list[Problem] = []
-    questions: dict[str, Question] = {}
+    questions: dict[str, QuestionWithPassages] = {}
     for file in files:
         for record in (
             jsonlines.read_records(file, problems)
@@ -186,13 +193,15 @@ def read_questions(files: Files) -> tuple[Question, ...]:
             problems += faults
             if not faults:
                 questions[name] = _parse_question(name, record.value, dataset=file.stem)
-    jsonlines.refuse_faulty(
+    jsonlines.refuse_faulty_gold(
         files, problems, questions, "questions", "a JSON list of questions"
     )
     return tuple(questions.values())
 
 
-def _parse_question(name: str, value: Mapping[str, Any], *, dataset: str) -> Question:
+def _parse_question(
+    name: str, value: Mapping[str, Any], *, dataset: str
+) -> QuestionWithPassages:
     """Return the question that a record of a data set describes. The references of the
     question are the long answers by annotators. A question with short answers may have
     no long reference answer.
@@ -208,57 +217,63 @@ def _parse_question(name: str, value: Mapping[str, Any], *, dataset: str) -> Que
     if not annotations and not pairs and answer is not None:
         references = [answer]
     passages = (
-        Passage(
-            title=jsonlines.well_formed(str(doc.get("title") or "")),
-            text=jsonlines.well_formed(doc["text"]),
+        QuestionPassage(
+            title=jsonlines.replace_unpaired_surrogates(str(doc.get("title") or "")),
+            text=jsonlines.replace_unpaired_surrogates(doc["text"]),
             forms=tuple(
-                (form, jsonlines.well_formed(doc[form]))
-                for form in FORMS
+                (form, jsonlines.replace_unpaired_surrogates(doc[form]))
+                for form in SHORTER_PASSAGE_FIELDS
                 if doc.get(form)
             ),
         )
         for doc in value["docs"]
     )
-    return Question(
-        id=jsonlines.well_formed(name),
-        dataset=jsonlines.well_formed(str(value.get("dataset") or dataset)),
-        question=jsonlines.well_formed(value["question"]),
+    return QuestionWithPassages(
+        id=jsonlines.replace_unpaired_surrogates(name),
+        dataset=jsonlines.replace_unpaired_surrogates(
+            str(value.get("dataset") or dataset)
+        ),
+        question=jsonlines.replace_unpaired_surrogates(value["question"]),
         passages=tuple(passages),
         short_answers=tuple(
-            tuple(map(jsonlines.well_formed, pair["short_answers"])) for pair in pairs
+            tuple(map(jsonlines.replace_unpaired_surrogates, pair["short_answers"]))
+            for pair in pairs
         ),
-        references=tuple(map(jsonlines.well_formed, references)),
+        references=tuple(map(jsonlines.replace_unpaired_surrogates, references)),
         answers=tuple(
-            tuple(map(jsonlines.well_formed, one)) for one in value.get("answers") or ()
+            tuple(map(jsonlines.replace_unpaired_surrogates, one))
+            for one in value.get("answers") or ()
         ),
-        claims=tuple(map(jsonlines.well_formed, value.get("claims") or ())),
-        answer=jsonlines.well_formed((answer or "").strip()),
+        claims=tuple(
+            map(jsonlines.replace_unpaired_surrogates, value.get("claims") or ())
+        ),
+        answer=jsonlines.replace_unpaired_surrogates((answer or "").strip()),
     )
 
 
-def _find_question_faults(value: Mapping[str, Any]) -> Faults:
+def _find_question_faults(value: Mapping[str, Any]) -> MessageAndExpectedPairs:
     if not isinstance(value.get("question"), str):
-        yield f"“question” is {_kind_of_value(value, 'question')}", "a text"
+        yield f"“question” is {_describe_kind_of_value(value, 'question')}", "a text"
     yield from _find_list_faults(value, "docs", "text", str)
     passages = value.get("docs")
     for position, passage in enumerate(
         passages if isinstance(passages, list) else (), start=1
     ):
-        for form in FORMS if isinstance(passage, dict) else ():
+        for form in SHORTER_PASSAGE_FIELDS if isinstance(passage, dict) else ():
             if not isinstance(passage.get(form) or "", str):
                 yield (
-                    f"“docs”: {form} at place {position} is {json_kind(passage[form])}",
+                    f"“docs”: {form} at place {position} is {describe_json_type(passage[form])}",
                     "a text",
                 )
     if value.get("qa_pairs") is not None:
         yield from _find_list_faults(value, "qa_pairs", "short_answers", list)
     if value.get("annotations") is not None:
         yield from _find_list_faults(value, "annotations", "long_answer", str)
-    if not are_texts(value.get("claims") or []):
+    if not is_list_of_texts(value.get("claims") or []):
         yield "“claims” are not all texts", "a list of texts"
     answers = value.get("answers") or []
     if not isinstance(answers, list) or not all(
-        answer and are_texts(answer) for answer in answers
+        answer and is_list_of_texts(answer) for answer in answers
     ):
         yield (
             "“answers” is no list of spellings of each answer",
@@ -268,84 +283,92 @@ def _find_question_faults(value: Mapping[str, Any]) -> Faults:
 
 def _find_list_faults(
     value: Mapping[str, Any], key: str, part: str, kind: type
-) -> Faults:
+) -> MessageAndExpectedPairs:
     expected = f"a list of objects with “{part}”"
     items = value.get(key)
     if not isinstance(items, list):
-        yield f"“{key}” is {_kind_of_value(value, key)}", expected
+        yield f"“{key}” is {_describe_kind_of_value(value, key)}", expected
         return
     for position, item in enumerate(items, start=1):
         if not isinstance(item, dict) or not isinstance(item.get(part), kind):
             yield f"“{key}”: the entry at place {position} has no {part}", expected
-        elif kind is list and not are_texts(item[part]):
+        elif kind is list and not is_list_of_texts(item[part]):
             yield (
                 f"“{key}”: {part} at place {position} are not all texts",
                 "a list of texts",
             )
 
 
-def _kind_of_value(value: Mapping[str, Any], key: str) -> str:
-    return json_kind(value[key]) if key in value else "missing"
+def _describe_kind_of_value(value: Mapping[str, Any], key: str) -> str:
+    return describe_json_type(value[key]) if key in value else "missing"
 
 
-EXAMPLE = '{"id": "q1", "output": "It rains most in Mawsynram [2]."}'
-FORM = jsonlines.AnswerForm(example=EXAMPLE, later_counts=True)
-RUN_FORM = RunForm(described=FORM.files, keys=(frozenset({"output"}),))
+ANSWER_EXAMPLE = '{"id": "q1", "output": "It rains most in Mawsynram [2]."}'
+ANSWER_FORM = jsonlines.AnswerForm(example=ANSWER_EXAMPLE, later_counts=True)
+RUN_FORM = RunFormatSignature(
+    described=ANSWER_FORM.files, keys=(frozenset({"output"}),)
+)
 
 #: `Run` maps the id of each answered question to the answer's text.
-Run = Mapping[str, str]
+OutputsByQuestion = Mapping[str, str]
 
 
-def read_run(files: Files, index: Index, options: Options) -> tuple[Run, list[Problem]]:
+def read_run(
+    files: Files, index: Index, options: Options
+) -> tuple[OutputsByQuestion, list[Problem]]:
     """Return the answers of a run, which are valid only if no problem is fatal, and all
     problems of the files.
     """
     passages: dict[str, int] = index["passages"]
 
-    def read(name: str, line: jsonlines.Line) -> str | None:
-        output = line.text("output", example=EXAMPLE)
+    def read(name: str, line: jsonlines.AnswerLine) -> str | None:
+        output = line.text("output", example=ANSWER_EXAMPLE)
         if output is None or not line.is_sound:
             return None
         if not output.strip():
             line.doubt("the answer is empty")
-        given = set(marking.marks(marking.with_plain_marks(output)))
+        given = set(
+            marking.list_mark_numbers(marking.expand_citations_to_single_marks(output))
+        )
         count = passages[name]
         if beyond := sorted(
-            mark for mark in given if not marking.is_in_range(mark, count)
+            mark for mark in given if not marking.is_mark_in_range(mark, count)
         ):
             shown = ", ".join(f"[{mark}]" for mark in beyond[:5]) + (
                 " and others" if len(beyond) > 5 else ""
             )
             line.doubt(f"{shown} stand for no passage", f"marks from [1] to [{count}]")
-        if unread := marking.unread_citations(output):
+        if unread := marking.find_unsupported_citations(output):
             line.doubt(
                 f"“{unread[0]}” is read as no citation",
                 "[1], [1, 2] or [1-3], with passages from 1 on and at most "
-                f"{marking.MAX_CITED} in one citation",
+                f"{marking.MAX_PASSAGES_PER_CITATION} in one citation",
             )
         return output
 
-    def by_id_or_place(
-        file: InputFile, problems: Problems
-    ) -> Iterator[tuple[str | None, jsonlines.Record]]:
+    def iterate_records_by_id_or_position(
+        file: InputFile, problems: ProblemList
+    ) -> Iterator[tuple[str | None, jsonlines.JsonRecord]]:
         """Yield each record of a run with the id of the question that the record
         answers. If the record states no id, its position in the file is used as the id.
         """
-        for name, record in jsonlines.by_id(file, problems):
+        for name, record in jsonlines.iterate_records_with_ids(file, problems):
             by_place = str(record.item)
             yield name or (by_place if by_place in passages else None), record
 
-    return jsonlines.read_answers(files, passages, read, FORM, named=by_id_or_place)
+    return jsonlines.read_answers(
+        files, passages, read, ANSWER_FORM, named=iterate_records_by_id_or_position
+    )
 
 
 #: `_COUNTER_OF_UNSPLIT_REASON` maps reasons for keeping a sentence whole to names of counters.
 #: Leaderboards display the number of sentences that were not split, beside the scores.
 _COUNTER_OF_UNSPLIT_REASON = {
-    atomic.Fallback.TOO_LONG: "sentences_too_long",
-    atomic.Fallback.ROOT_CITED: "sentences_with_root_cited",
-    atomic.Fallback.UNMATCHED: "sentences_unmatched",
+    atomic.UnsplitReason.TOO_LONG: "sentences_too_long",
+    atomic.UnsplitReason.ROOT_CITED: "sentences_with_root_cited",
+    atomic.UnsplitReason.UNMATCHED: "sentences_unmatched",
 }
-NOTES = (
+NOTE_NAMES = (
     "missing_answers",
     "empty_answers",
     "positional_answers",
@@ -359,7 +382,7 @@ NOTES = (
 )
 
 
-def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
+def pair(split: Split, run: OutputsByQuestion, rules: str, options: Options) -> Pairs:
     """Return the rows from which metrics are computed, with a row for each answer of
     the run, and rows for the sentences and claims of the answer. All rows of an answer
     belong to one resampling unit.
@@ -367,11 +390,11 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     Under the official rules, questions that the run does not answer have no row.
     """
     reader = _AnswerSplitter(run, rules, options)
-    notes = Counter(dict.fromkeys(NOTES, 0))
-    rows: list[tuple[Question, Part | None]] = []
+    notes = Counter(dict.fromkeys(NOTE_NAMES, 0))
+    rows: list[tuple[QuestionWithPassages, AnswerRow | None]] = []
     questions = split.content
     if not reader.is_official:
-        questions = [in_normal_form(question) for question in questions]
+        questions = [normalise_question_to_nfc(question) for question in questions]
     for question in questions:
         if question.id in run:
             rows += [(question, part) for part in reader.parts(question, notes)]
@@ -386,7 +409,7 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     names = [question.id for question, _ in rows]
     return Pairs(
         gold=[
-            question if part is None or isinstance(part, Response) else None
+            question if part is None or isinstance(part, WholeAnswerRow) else None
             for question, part in rows
         ],
         answers=[part for _, part in rows],
@@ -399,28 +422,32 @@ def pair(split: Split, run: Run, rules: str, options: Options) -> Pairs:
     )
 
 
-def in_normal_form(question: Question) -> Question:
+def normalise_question_to_nfc(question: QuestionWithPassages) -> QuestionWithPassages:
     """Return a copy of the question in which passages and reference answers have the
     Unicode form NFC.
     """
     return replace(
         question,
         passages=tuple(
-            replace(passage, title=nfc(passage.title), text=nfc(passage.text))
+            replace(
+                passage,
+                title=normalise_to_nfc(passage.title),
+                text=normalise_to_nfc(passage.text),
+            )
             for passage in question.passages
         ),
         short_answers=_normalise_lists_to_nfc(question.short_answers),
-        references=tuple(map(nfc, question.references)),
+        references=tuple(map(normalise_to_nfc, question.references)),
         answers=_normalise_lists_to_nfc(question.answers),
-        claims=tuple(map(nfc, question.claims)),
-        answer=nfc(question.answer),
+        claims=tuple(map(normalise_to_nfc, question.claims)),
+        answer=normalise_to_nfc(question.answer),
     )
 
 
 def _normalise_lists_to_nfc(
     lists: tuple[tuple[str, ...], ...],
 ) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(map(nfc, texts)) for texts in lists)
+    return tuple(tuple(map(normalise_to_nfc, texts)) for texts in lists)
 
 
 class _AnswerSplitter:
@@ -428,25 +455,28 @@ class _AnswerSplitter:
     several times in the run is parsed only once.
     """
 
-    def __init__(self, run: Run, rules: str, options: Options) -> None:
+    def __init__(self, run: OutputsByQuestion, rules: str, options: Options) -> None:
         self.is_official = rules == OFFICIAL
-        split = marking.SPLITTERS[
-            chosen_splitter(options, is_official=self.is_official)
+        split = marking.SENTENCE_SPLITTERS_BY_NAME[
+            choose_splitter(options, is_official=self.is_official)
         ]
         self._outputs = run
         if self.is_official:
-            moved = partial(marking.with_marks_moved, is_official=True)
+            moved = partial(marking.move_leading_marks_to_previous, is_official=True)
             self._moved = {name: moved(split(output)) for name, output in run.items()}
             self._for_alce = {
-                name: split(marking.first_line(output)) for name, output in run.items()
+                name: split(marking.get_first_line(output))
+                for name, output in run.items()
             }
         else:
             self._outputs = {
-                name: nfc(marking.with_plain_marks(output))
+                name: normalise_to_nfc(marking.expand_citations_to_single_marks(output))
                 for name, output in run.items()
             }
             self._moved = self._for_alce = {
-                name: marking.sentences_of(output, split, moves_marks=True)
+                name: marking.split_into_claim_sentences(
+                    output, split, moves_marks=True
+                )
                 for name, output in self._outputs.items()
             }
         texts = {
@@ -455,14 +485,16 @@ class _AnswerSplitter:
             for one in lists.values()
             for text in one
         }
-        splitting = atomic.ClaimRules(
+        splitting = atomic.ClaimSplittingRules(
             is_official=self.is_official,
-            merge_groups=options[MERGE_GROUPS.name] == "yes",
+            merge_groups=options[MERGE_GROUPS_OPTION.name] == "yes",
         )
         to_parse = {
-            text: atomic.text_to_parse(text, splitting) for text in sorted(texts)
+            text: atomic.get_text_to_parse(text, splitting) for text in sorted(texts)
         }
-        parses = parses_of(filter(None, to_parse.values()), options[PARSER.name])
+        parses = parse_texts(
+            filter(None, to_parse.values()), options[PARSER_OPTION.name]
+        )
         known = {text: parses.get(wanted or "") for text, wanted in to_parse.items()}
         self._sentences = {
             text: atomic.split_into_claims(text, parse, splitting)
@@ -471,32 +503,43 @@ class _AnswerSplitter:
 
     def _remove_citation_marks(self, sentence: str) -> str:
         if self.is_official:
-            return marking.without_marks(sentence)
-        return marking.without_plain_marks(sentence)
+            return marking.remove_marks_like_alce(sentence)
+        return marking.remove_marks(sentence)
 
     def _find_alce_marks(self, sentence: str) -> list[int]:
         if not self.is_official:
-            return marking.marks(sentence)
-        return [marking.number(mark) for mark in marking.ALCE_MARK.findall(sentence)]
+            return marking.list_mark_numbers(sentence)
+        return [
+            marking.parse_mark_number(mark)
+            for mark in marking.ALCE_MARK_PATTERN.findall(sentence)
+        ]
 
-    def parts(self, question: Question, notes: Counter[str]) -> "Iterator[Part]":
+    def parts(
+        self, question: QuestionWithPassages, notes: Counter[str]
+    ) -> "Iterator[AnswerRow]":
         output, passages = self._outputs[question.id], len(question.passages)
         sentences = [self._sentences[text] for text in self._moved[question.id]]
-        where = [marking.positions(sentence.text) for sentence in sentences]
+        where = [
+            marking.compute_mark_positions(sentence.text) for sentence in sentences
+        ]
         is_positional = any(placed.is_positional for placed in where)
         end = (
             "at sentence ends" if any(placed.units for placed in where) else "no marks"
         )
         placing = "within sentences" if is_positional else end
-        plain_text = marking.without_marks if self.is_official else marking.plain_text
+        plain_text = (
+            marking.remove_marks_like_alce
+            if self.is_official
+            else marking.convert_to_text_without_marks
+        )
         whole = plain_text(output)
         common = {"placing": (placing,), "length": (length_class(len(whole.split())),)}
-        classes = [sentence_features(sentence) for sentence in sentences]
+        classes = [classify_cited_sentence(sentence) for sentence in sentences]
         labels = (
             (name, {label for row in classes for label in row[name]})
-            for name in OF_SENTENCES
+            for name in SENTENCE_DIMENSIONS
         )
-        yield Response(
+        yield WholeAnswerRow(
             question=question,
             features={**common, **{name: tuple(sorted(own)) for name, own in labels}},
             plain=whole,
@@ -506,14 +549,16 @@ class _AnswerSplitter:
         has_claims = False
         for index, sentence in enumerate(sentences):
             for nth, claim in enumerate(sentence.claims):
-                if marking.are_in_range(
+                if marking.are_marks_in_range(
                     claim.marks, passages, is_official=self.is_official
                 ):
                     has_claims = True
                     row = {**common, **classes[index]}
                     if claim.position is not None:
-                        row["mark_position"] = (marking.third(claim.position),)
-                    yield ScoredClaim(
+                        row["mark_position"] = (
+                            marking.name_third_of_sentence(claim.position),
+                        )
+                    yield ClaimRow(
                         question=question,
                         features=row,
                         claim=claim,
@@ -524,16 +569,16 @@ class _AnswerSplitter:
             cited = tuple(self._find_alce_marks(text))
             features = {
                 **common,
-                **sentence_features(self._sentences[text], len(cited)),
+                **classify_cited_sentence(self._sentences[text], len(cited)),
             }
             plain = self._remove_citation_marks(text).strip()
-            yield AlceSentence(
+            yield AlceSentenceRow(
                 question=question, features=features, text=plain, marks=cited
             )
         for sentence, placed, own in zip(sentences, where, classes, strict=True):
             if placed.units:
                 row = {**common, **own}
-                yield CitedSentence(
+                yield CitedSentenceRow(
                     question=question,
                     features=row,
                     text=sentence.text,
@@ -543,11 +588,11 @@ class _AnswerSplitter:
         notes["positional_answers"] += is_positional
         notes["responses_without_claims"] += not has_claims
         is_in_range = partial(
-            marking.is_in_range, passages=passages, is_official=self.is_official
+            marking.is_mark_in_range, passages=passages, is_official=self.is_official
         )
         # Sentences without a letter or digit are ignored.
         for sentence in sentences:
-            given = marking.marks(sentence.text)
+            given = marking.list_mark_numbers(sentence.text)
             has_words = any(
                 character.isalnum()
                 for character in self._remove_citation_marks(sentence.text)
@@ -565,56 +610,56 @@ class _AnswerSplitter:
 
 
 #: `Features` maps breakdowns of scores to the classes to which a row belongs.
-Features = Mapping[str, tuple[str, ...]]
-SHORT_WORDS = 20
-#: `OF_SENTENCES` lists those dimensions (breakdowns of scores) that classify sentences.
+ClassesByDimension = Mapping[str, tuple[str, ...]]
+MAX_WORDS_OF_SHORT_SENTENCE = 20
+#: `SENTENCE_DIMENSIONS` lists those dimensions (breakdowns of scores) that classify sentences.
 #: `DIMENSIONS` lists all breakdowns of scores of the task in display order.
 #: The breakdown by the position of citation marks is that of the published paper.
-OF_SENTENCES = (
+SENTENCE_DIMENSIONS = (
     "mark_position",
     "marks_per_sentence",
     "claims_per_sentence",
     "sentence_length",
 )
-DIMENSIONS = (*OF_SENTENCES, "placing", "dataset", "length")
+DIMENSIONS = (*SENTENCE_DIMENSIONS, "placing", "dataset", "length")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class AnswerRow:
     """A row from which metrics are computed, which is an answer or a sentence or claim
     of an answer. Only the row of a whole answer contains the reference answers and
     counts as an instance.
     """
 
-    question: Question
-    features: Features
+    question: QuestionWithPassages
+    features: ClassesByDimension
 
 
 @dataclass(frozen=True, kw_only=True)
-class Response(Part):
+class WholeAnswerRow(AnswerRow):
     """The row of a whole answer. ``plain`` is the text of the answer without citation
     marks.
     """
 
     plain: str
     is_positional: bool
-    sentences: tuple[atomic.Sentence, ...]
+    sentences: tuple[atomic.SentenceWithClaims, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoredClaim(Part):
+class ClaimRow(AnswerRow):
     """The row of a claim whose citation marks all refer to passages of the question.
     ``sentence`` is the index of the sentence in the answer, and ``place`` is the index
     of the claim in the sentence.
     """
 
-    claim: atomic.Claim
+    claim: atomic.AtomicClaim
     sentence: int
     place: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlceSentence(Part):
+class AlceSentenceRow(AnswerRow):
     """The row of a sentence for the metrics of ALCE, with the text without citation
     marks, and the list of marks. Under the official rules, only sentences in the first
     line of the answer have such a row.
@@ -625,34 +670,43 @@ class AlceSentence(Part):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CitedSentence(Part):
+class CitedSentenceRow(AnswerRow):
     """The row of a sentence with citation marks, with the positions of the marks in the
     sentence. A citation mark between two sentences belongs to the first of the two
     sentences.
     """
 
     text: str
-    positions: marking.Positions
+    positions: marking.RelativeMarkPositions
 
 
-def sentence_features(
-    sentence: atomic.Sentence, count: int | None = None
+def classify_cited_sentence(
+    sentence: atomic.SentenceWithClaims, count: int | None = None
 ) -> dict[str, tuple[str, ...]]:
     """Return the classes to which a cited sentence belongs in each dimension (breakdown
     of scores). ``count`` is the number of citation marks in the sentence, if ALCE
     counts another number than this module.
     """
-    count_here = len(marking.marks(sentence.text)) if count is None else count
+    count_here = (
+        len(marking.list_mark_numbers(sentence.text)) if count is None else count
+    )
     return {
         "marks_per_sentence": (_format_capped_count(count_here, 4),),
         "mark_position": tuple(
-            dict.fromkeys(map(marking.third, marking.positions(sentence.text).units))
+            dict.fromkeys(
+                map(
+                    marking.name_third_of_sentence,
+                    marking.compute_mark_positions(sentence.text).units,
+                )
+            )
         ),
         "claims_per_sentence": (_format_capped_count(len(sentence.claims), 3),)
         if count_here
         else (),
         "sentence_length": (
-            _name_length_class(len(marking.without_marks(sentence.text).split())),
+            _name_length_class(
+                len(marking.remove_marks_like_alce(sentence.text).split())
+            ),
         )
         if count_here
         else (),
@@ -663,10 +717,14 @@ def _name_length_class(words: int) -> str:
     """Return the class of a cited sentence by its number of words. Sentences in the
     class with most words are not split into claims.
     """
-    if words > atomic.MAX_WORDS:
-        return f"over {atomic.MAX_WORDS} words"
-    usual = f"{SHORT_WORDS + 1} to {atomic.MAX_WORDS} words"
-    return f"up to {SHORT_WORDS} words" if words <= SHORT_WORDS else usual
+    if words > atomic.MAX_PARSED_WORDS:
+        return f"over {atomic.MAX_PARSED_WORDS} words"
+    usual = f"{MAX_WORDS_OF_SHORT_SENTENCE + 1} to {atomic.MAX_PARSED_WORDS} words"
+    return (
+        f"up to {MAX_WORDS_OF_SHORT_SENTENCE} words"
+        if words <= MAX_WORDS_OF_SHORT_SENTENCE
+        else usual
+    )
 
 
 def _format_capped_count(count: int, most: int) -> str:
@@ -679,7 +737,7 @@ def show_instances(
     """Yield each question with its passages, its reference answers, and the answer of
     the run, for display on web pages.
     """
-    for name, rows in rows_by_name(pairs.names).items():
+    for name, rows in group_row_numbers_by_instance(pairs.names).items():
         question, response = pairs.gold[rows[0]], pairs.answers[rows[0]]
         marked = enumerate(question.passages, start=1)
         passages = (f"[{mark}] {one.title}: {one.text}" for mark, one in marked)

@@ -11,26 +11,30 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tasks.types.positional_citations.markdown import VERSION, Block, blocks
-from tasks.types.text import punkt_name, punkt_sentences
+from tasks.types.positional_citations.markdown import (
+    MARKDOWN_RULES_VERSION,
+    MarkdownBlock,
+    split_markdown_into_blocks,
+)
+from tasks.types.text import make_punkt_name, split_sentences_with_punkt
 
 #: Metric signatures contain the version of the rules for splitting sentences.
 #: Official rule sets use the splitting rules `rules-1`, and other rule sets `rules-2`.
 #: The rules `rules-2` split each Markdown block separately, and `rules-1` do not.
 #: Under the rules `rules-2`, the signs `。！？` also end a sentence.
-RULES, RULES_IN_BLOCKS = "rules-1", "rules-2"
+SPLITTING_RULES_1, SPLITTING_RULES_2_PER_BLOCK = "rules-1", "rules-2"
 
 #: `_SENTENCE_END_PATTERN` matches final punctuation of a sentence with closing quotation marks.
 #: White space, a bracket or the end of the text must follow the matched punctuation.
 _SENTENCE_END_PATTERN = re.compile(
     r"""(?<![.!?])(?P<stop>[.!?]++)(?:(?P<closing>["')\]}’”]++)(?=\s|$)|(?=\s|$|[\["'({]))"""
 )
-_LAST_WORD = re.compile(r"[^\s\"'(\[{‘“]+$")
+_LAST_WORD_PATTERN = re.compile(r"[^\s\"'(\[{‘“]+$")
 #: Abbreviations before a full stop have at most `_MAX_ABBREVIATION_LENGTH` characters.
 _MAX_ABBREVIATION_LENGTH = 12
 _VISIBLE_CHARACTER = re.compile(r"\S")
-_NEXT_WORD = re.compile(r"\s*[\"'(\[{‘“]*(?P<word>[\w’'-]+)")
-_INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+_NEXT_WORD_PATTERN = re.compile(r"\s*[\"'(\[{‘“]*(?P<word>[\w’'-]+)")
+_INITIALS_PATTERN = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 
 
 def _split_word_list(text: str) -> frozenset[str]:
@@ -63,23 +67,23 @@ _WORDS_BEGINNING_SENTENCES = _split_word_list("""
     whether which while who why with within you
 """)
 
-Splitter = Callable[[str], list[str]]
+SentenceSplitter = Callable[[str], list[str]]
 
 
-def by_rules(text: str) -> list[str]:
+def split_sentences_by_rules(text: str) -> list[str]:
     """Return the sentences of a text, without the white space between them."""
     ends = []
     for end in _SENTENCE_END_PATTERN.finditer(text):
-        before = _LAST_WORD.search(
+        before = _LAST_WORD_PATTERN.search(
             text, max(0, end.start() - _MAX_ABBREVIATION_LENGTH), end.start()
         )
-        after = _NEXT_WORD.match(text, end.end())
+        after = _NEXT_WORD_PATTERN.match(text, end.end())
         words = (
             before.group() if before else "",
             end["stop"],
             after["word"] if after else "",
         )
-        if end["stop"].strip(".") or _ends_sentence(*words):
+        if end["stop"].strip(".") or _is_end_of_sentence(*words):
             ends.append(end.end())
     sentences, begin = [], 0
     for place in [*ends, len(text.rstrip())]:
@@ -90,17 +94,24 @@ def by_rules(text: str) -> list[str]:
     return sentences
 
 
-SPLITTERS: dict[str, Splitter] = {"rules": by_rules, "punkt": punkt_sentences}
+SENTENCE_SPLITTERS_BY_NAME: dict[str, SentenceSplitter] = {
+    "rules": split_sentences_by_rules,
+    "punkt": split_sentences_with_punkt,
+}
 
 
-def splitter_name(option: str, *, is_official: bool = False) -> str:
+def make_splitter_name(option: str, *, is_official: bool = False) -> str:
     """Return the name and version of the sentence splitter, which metric signatures
     contain. Official rule sets split the whole text of an answer, and other rule sets
     split each Markdown block separately.
     """
     if option == "rules":
-        return RULES if is_official else RULES_IN_BLOCKS
-    return punkt_name() if is_official else f"{punkt_name()}-{VERSION}"
+        return SPLITTING_RULES_1 if is_official else SPLITTING_RULES_2_PER_BLOCK
+    return (
+        make_punkt_name()
+        if is_official
+        else f"{make_punkt_name()}-{MARKDOWN_RULES_VERSION}"
+    )
 
 
 #: `_NON_LATIN_SENTENCE_END` matches ends of sentences in scripts such as Chinese without spaces.
@@ -108,8 +119,11 @@ def splitter_name(option: str, *, is_official: bool = False) -> str:
 _NON_LATIN_SENTENCE_END = re.compile(r"""[。！？｡؟۔।॥]+["'”’»」』】）》〉]*""")
 
 
-def sentences_of(
-    text: str, split: Splitter = by_rules, *, moves_marks: bool = False
+def split_into_claim_sentences(
+    text: str,
+    split: SentenceSplitter = split_sentences_by_rules,
+    *,
+    moves_marks: bool = False,
 ) -> list[str]:
     """Return those sentences of a Markdown text that make claims.
 
@@ -121,30 +135,36 @@ def sentences_of(
     """
     sentences: list[str] = []
     leading = ""
-    for block in blocks(text):
+    for block in split_markdown_into_blocks(text):
         pieces = _split_block(block, split) if block.makes_claims else []
-        for piece in with_marks_moved(pieces) if moves_marks else pieces:
-            if has_word(piece):
+        for piece in move_leading_marks_to_previous(pieces) if moves_marks else pieces:
+            if has_word_outside_marks(piece):
                 sentences.append(f"{leading}{piece}")
                 leading = ""
             elif sentences:
-                sentences[-1] += "".join(MARK.findall(piece))
+                sentences[-1] += "".join(CITATION_MARK_PATTERN.findall(piece))
             else:
-                leading += "".join(MARK.findall(piece))
+                leading += "".join(CITATION_MARK_PATTERN.findall(piece))
     return sentences
 
 
-def lines_of(text: str, split: Splitter = by_rules) -> list[str]:
+def split_into_sentences_and_headings(
+    text: str, split: SentenceSplitter = split_sentences_by_rules
+) -> list[str]:
     """Return all sentences of a Markdown text, including the headings."""
-    return [piece for block in blocks(text) for piece in _split_block(block, split)]
+    return [
+        piece
+        for block in split_markdown_into_blocks(text)
+        for piece in _split_block(block, split)
+    ]
 
 
-def has_word(text: str) -> bool:
+def has_word_outside_marks(text: str) -> bool:
     """Return True if the text contains a letter or digit outside the citation marks."""
-    return any(map(str.isalnum, MARK.sub("", text)))
+    return any(map(str.isalnum, CITATION_MARK_PATTERN.sub("", text)))
 
 
-def _split_block(block: Block, split: Splitter) -> list[str]:
+def _split_block(block: MarkdownBlock, split: SentenceSplitter) -> list[str]:
     pieces = [
         piece for one in split(block.text) for piece in _split_at_non_latin_ends(one)
     ]
@@ -174,7 +194,9 @@ def _split_at_non_latin_ends(text: str) -> Iterator[str]:
         yield rest
 
 
-def with_marks_moved(sentences: list[str], *, is_official: bool = False) -> list[str]:
+def move_leading_marks_to_previous(
+    sentences: list[str], *, is_official: bool = False
+) -> list[str]:
     """Move citation marks from the beginning of a sentence to the end of the preceding
     sentence.
 
@@ -187,16 +209,20 @@ def with_marks_moved(sentences: list[str], *, is_official: bool = False) -> list
     for place in range(1, len(moved)):
         sentence = moved[place]
         if is_official:
-            opening = MARK.search(sentence) if sentence.startswith("[") else None
+            opening = (
+                CITATION_MARK_PATTERN.search(sentence)
+                if sentence.startswith("[")
+                else None
+            )
         else:
-            opening = RUN_OF_MARKS.match(sentence)
+            opening = MARK_GROUP_PATTERN.match(sentence)
         if opening:
-            moved[place - 1] += "".join(MARK.findall(opening.group()))
+            moved[place - 1] += "".join(CITATION_MARK_PATTERN.findall(opening.group()))
             moved[place] = sentence[: opening.start()] + sentence[opening.end() :]
     return moved
 
 
-def _ends_sentence(before: str, stop: str, after: str) -> bool:
+def _is_end_of_sentence(before: str, stop: str, after: str) -> bool:
     word = before.lower()
     if len(stop) > 1:
         return not after[:1].islower()
@@ -204,29 +230,29 @@ def _ends_sentence(before: str, stop: str, after: str) -> bool:
         return False
     if word in _ABBREVIATIONS_BEFORE_NUMBERS:
         return not _DIGITS_OR_ROMAN_NUMERAL.fullmatch(after)
-    if word in _ABBREVIATIONS_THAT_MAY_END or _INITIALS.fullmatch(word):
+    if word in _ABBREVIATIONS_THAT_MAY_END or _INITIALS_PATTERN.fullmatch(word):
         return after.lower() in _WORDS_BEGINNING_SENTENCES and after[:1].isupper()
     return not (word.isdecimal() and after[:1].islower())
 
 
-MARK = re.compile(r"\[\d+\]")
-#: `RUN_OF_MARKS` matches a group of adjacent citation marks, which share a position.
-RUN_OF_MARKS = re.compile(r"\[\d+\](?:\s*\[\d+\])*")
-#: `ALCE_MARK` matches a citation mark as ALCE does, which reads `[1, 2]` as mark 1.
-ALCE_MARK = re.compile(r"\[\d+")
-_SPACED_MARK = re.compile(r" ?\[\d+\]")
-_SPACED_ALCE_MARK = re.compile(r" \[\d+")
-#: `END_OF_ANSWER` is a token that some models write and that ALCE removes.
-END_OF_ANSWER = "<|im_end|>"
-#: Citation marks with more than `MAX_DIGITS` digits refer to no passage.
-MAX_DIGITS = 9
+CITATION_MARK_PATTERN = re.compile(r"\[\d+\]")
+#: `MARK_GROUP_PATTERN` matches a group of adjacent citation marks, which share a position.
+MARK_GROUP_PATTERN = re.compile(r"\[\d+\](?:\s*\[\d+\])*")
+#: `ALCE_MARK_PATTERN` matches a citation mark as ALCE does, which reads `[1, 2]` as mark 1.
+ALCE_MARK_PATTERN = re.compile(r"\[\d+")
+_SPACED_MARK_PATTERN = re.compile(r" ?\[\d+\]")
+_SPACED_ALCE_MARK_PATTERN = re.compile(r" \[\d+")
+#: `END_OF_ANSWER_MARK` is a token that some models write and that ALCE removes.
+END_OF_ANSWER_MARK = "<|im_end|>"
+#: Citation marks with more than `MAX_MARK_DIGITS` digits refer to no passage.
+MAX_MARK_DIGITS = 9
 
 
 #: `_CITATION_MARK_PATTERN` matches a citation of one or more passages in one pair of brackets.
 #: Examples of citations are `[1, 2]`, `[1-3]`, `【1】`, `【2†source】` and `[^1]`.
-_NUMBER_OR_RANGE = r"\^?\d{1,3}(?:\s*[-‐‑‒–—−~～]\s*\^?\d{1,3})?"
+_NUMBER_OR_RANGE_REGEX = r"\^?\d{1,3}(?:\s*[-‐‑‒–—−~～]\s*\^?\d{1,3})?"
 _CITATION_MARK_PATTERN = re.compile(
-    rf"[\[【［](?P<numbers>\s*{_NUMBER_OR_RANGE}(?:\s*[,;、，；]\s*{_NUMBER_OR_RANGE})*)"
+    rf"[\[【［](?P<numbers>\s*{_NUMBER_OR_RANGE_REGEX}(?:\s*[,;、，；]\s*{_NUMBER_OR_RANGE_REGEX})*)"
     r"(?:†[^\]】\n]{0,40})?\s*[\]】］]"
 )
 #: `_LINKED_CITATION_PATTERN` matches citation marks with a web link or in double brackets.
@@ -234,12 +260,12 @@ _LINKED_CITATION_PATTERN = re.compile(
     r"\[\[\^?(\d{1,3})\]\](?:\((?:https?://|#)[^()\s]*\))?"
     r"|\[\^?(\d{1,3})\]\((?:https?://|#)[^()\s]*\)"
 )
-#: `MAX_CITED` is the maximum number of passages in one citation.
-#: Brackets with more than `MAX_CITED` passage numbers are not read as a citation.
-MAX_CITED = 50
+#: `MAX_PASSAGES_PER_CITATION` is the maximum number of passages in one citation.
+#: Brackets with more than `MAX_PASSAGES_PER_CITATION` passage numbers are not read as a citation.
+MAX_PASSAGES_PER_CITATION = 50
 
 
-def with_plain_marks(text: str) -> str:
+def expand_citations_to_single_marks(text: str) -> str:
     """Return the text with each citation divided into marks of one passage, so that
     `[1, 3-5]` becomes `[1][3][4][5]`.
 
@@ -251,14 +277,14 @@ def with_plain_marks(text: str) -> str:
     linked = _LINKED_CITATION_PATTERN.sub(lambda mark: f"[{mark[1] or mark[2]}]", text)
     return _CITATION_MARK_PATTERN.sub(
         lambda citation: (
-            "".join(map("[{}]".format, cited_numbers(citation["numbers"])))
+            "".join(map("[{}]".format, parse_cited_numbers(citation["numbers"])))
             or citation[0]
         ),
         linked,
     )
 
 
-def cited_numbers(numbers: str) -> list[int]:
+def parse_cited_numbers(numbers: str) -> list[int]:
     """Return the passage numbers in a citation such as `1, 3-5`, in the order of the
     text. Return an empty list if the text cannot be a citation, for example because of
     a number 0.
@@ -266,10 +292,14 @@ def cited_numbers(numbers: str) -> list[int]:
     cited: list[int] = []
     for part in re.split(r"[,;、，；]", numbers):
         ends = [int(number) for number in re.findall(r"\d+", part)]
-        if ends[0] < 1 or ends[-1] < ends[0] or ends[-1] - ends[0] >= MAX_CITED:
+        if (
+            ends[0] < 1
+            or ends[-1] < ends[0]
+            or ends[-1] - ends[0] >= MAX_PASSAGES_PER_CITATION
+        ):
             return []
         cited += range(ends[0], ends[-1] + 1)
-    return cited if len(cited) <= MAX_CITED else []
+    return cited if len(cited) <= MAX_PASSAGES_PER_CITATION else []
 
 
 #: `_UNSUPPORTED_CITATION_PATTERN` matches texts that look like citations in unsupported notations.
@@ -292,52 +322,58 @@ _POSSIBLE_CITATION_PATTERN = re.compile(
 )
 
 
-def unread_citations(text: str) -> list[str]:
+def find_unsupported_citations(text: str) -> list[str]:
     """Return the distinct texts that look like citations, but are in a notation that
     this module does not read.
     """
     read = {
-        citation[0]: bool(cited_numbers(citation["numbers"]))
+        citation[0]: bool(parse_cited_numbers(citation["numbers"]))
         for citation in _CITATION_MARK_PATTERN.finditer(text)
-        if not MARK.fullmatch(citation[0])
+        if not CITATION_MARK_PATTERN.fullmatch(citation[0])
     }
     found = [citation for citation, is_read in read.items() if not is_read]
     alike = [own[0] for own in _UNSUPPORTED_CITATION_PATTERN.finditer(text)]
-    if not MARK.search(with_plain_marks(text)):
+    if not CITATION_MARK_PATTERN.search(expand_citations_to_single_marks(text)):
         alike += [own[0] for own in _POSSIBLE_CITATION_PATTERN.finditer(text)]
-    found += [own for own in alike if own not in read and not MARK.fullmatch(own)]
+    found += [
+        own
+        for own in alike
+        if own not in read and not CITATION_MARK_PATTERN.fullmatch(own)
+    ]
     return list(dict.fromkeys(found))
 
 
-def plain_text(output: str) -> str:
+def convert_to_text_without_marks(output: str) -> str:
     """Return the text of a Markdown answer without citation marks, with each block
     (such as a paragraph) on one line. Headings of the answer are part of the returned
     text.
     """
-    text = with_plain_marks(output).replace(END_OF_ANSWER, "")
-    return "\n".join(without_plain_marks(block.text) for block in blocks(text))
+    text = expand_citations_to_single_marks(output).replace(END_OF_ANSWER_MARK, "")
+    return "\n".join(
+        remove_marks(block.text) for block in split_markdown_into_blocks(text)
+    )
 
 
-def without_plain_marks(text: str) -> str:
+def remove_marks(text: str) -> str:
     """Return the text without citation marks, and without the space before each mark.
     Brackets that are not citation marks remain in the text.
     """
-    return _SPACED_MARK.sub("", text)
+    return _SPACED_MARK_PATTERN.sub("", text)
 
 
-def marks(text: str) -> list[int]:
+def list_mark_numbers(text: str) -> list[int]:
     """Return the passage numbers in the citation marks of a text, in order and with
     repetitions.
     """
-    return [number(match) for match in MARK.findall(text)]
+    return [parse_mark_number(match) for match in CITATION_MARK_PATTERN.findall(text)]
 
 
-def number(mark: str) -> int:
+def parse_mark_number(mark: str) -> int:
     digits = mark.strip("[]")
-    return int(digits) if len(digits) <= MAX_DIGITS else 10**MAX_DIGITS
+    return int(digits) if len(digits) <= MAX_MARK_DIGITS else 10**MAX_MARK_DIGITS
 
 
-def without_marks(text: str) -> str:
+def remove_marks_like_alce(text: str) -> str:
     """Return the text without citation marks, without the space before each mark, and
     without closing brackets, as ALCE does.
 
@@ -346,20 +382,20 @@ def without_marks(text: str) -> str:
     space.
     """
     return (
-        ALCE_MARK.sub("", _SPACED_ALCE_MARK.sub("", text))
+        ALCE_MARK_PATTERN.sub("", _SPACED_ALCE_MARK_PATTERN.sub("", text))
         .replace(" |", "")
         .replace("]", "")
     )
 
 
-def first_line(output: str) -> str:
+def get_first_line(output: str) -> str:
     """Return the first line of an answer, because the released ALCE program ignores all
     other lines.
     """
-    return output.strip().partition("\n")[0].replace(END_OF_ANSWER, "")
+    return output.strip().partition("\n")[0].replace(END_OF_ANSWER_MARK, "")
 
 
-def is_in_range(mark: int, passages: int, *, is_official: bool = False) -> bool:
+def is_mark_in_range(mark: int, passages: int, *, is_official: bool = False) -> bool:
     """Return True if the question has a passage with the number ``mark``. Under the
     official rules, the citation mark `[0]` is also valid, and refers to the last
     passage as in the released programs.
@@ -367,14 +403,14 @@ def is_in_range(mark: int, passages: int, *, is_official: bool = False) -> bool:
     return (0 if is_official and passages else 1) <= mark <= passages
 
 
-def are_in_range(
+def are_marks_in_range(
     marks: Sequence[int], passages: int, *, is_official: bool = False
 ) -> bool:
     """Return True if ``marks`` is not empty, and the question has a passage for each
     mark.
     """
     return bool(marks) and all(
-        is_in_range(mark, passages, is_official=is_official) for mark in marks
+        is_mark_in_range(mark, passages, is_official=is_official) for mark in marks
     )
 
 
@@ -382,13 +418,13 @@ def are_in_range(
 #: A unit is a group of adjacent citation marks, or a word with its hyphens.
 #: Every other character except white space is also a unit.
 _SENTENCE_UNIT_PATTERN = re.compile(
-    rf"(?P<marks>{RUN_OF_MARKS.pattern})|[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]|_"
+    rf"(?P<marks>{MARK_GROUP_PATTERN.pattern})|[^\W_]+(?:[-'’][^\W_]+)*|[^\w\s]|_"
 )
-_WORD = re.compile(r"\w")
+_WORD_CHARACTER_PATTERN = re.compile(r"\w")
 
 
 @dataclass(frozen=True)
-class Positions:
+class RelativeMarkPositions:
     """The relative positions of the citation marks in a sentence, as numbers from 0 to
     1.
 
@@ -405,21 +441,28 @@ class Positions:
 
 
 @lru_cache(maxsize=1024)
-def positions(sentence: str) -> Positions:
+def compute_mark_positions(sentence: str) -> RelativeMarkPositions:
     """Return the positions of the citation marks in a sentence. The positions are
     cached, because several metrics need the positions in the same sentence.
     """
     units = list(_SENTENCE_UNIT_PATTERN.finditer(sentence))
     numbers: list[float] = []
     for position, unit in enumerate(units, start=1):
-        numbers += [position / len(units)] * len(MARK.findall(unit["marks"] or ""))
-    offsets = [match.start() / len(sentence) for match in MARK.finditer(sentence)]
-    first = MARK.search(sentence)
-    behind = MARK.sub("", sentence[first.end() :]) if first else ""
-    return Positions(tuple(numbers), tuple(offsets), bool(_WORD.search(behind)))
+        numbers += [position / len(units)] * len(
+            CITATION_MARK_PATTERN.findall(unit["marks"] or "")
+        )
+    offsets = [
+        match.start() / len(sentence)
+        for match in CITATION_MARK_PATTERN.finditer(sentence)
+    ]
+    first = CITATION_MARK_PATTERN.search(sentence)
+    behind = CITATION_MARK_PATTERN.sub("", sentence[first.end() :]) if first else ""
+    return RelativeMarkPositions(
+        tuple(numbers), tuple(offsets), bool(_WORD_CHARACTER_PATTERN.search(behind))
+    )
 
 
-def third(position: float) -> str:
+def name_third_of_sentence(position: float) -> str:
     """Return the third of the sentence (first, second or last) in which a relative
     position lies.
     """

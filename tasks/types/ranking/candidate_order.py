@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from tasks.types.base import Index, PublicFile, Sorter, Split
-from tasks.types.ranking.lists import GradedLists, Lists, Numbers
-from tasks.types.ranking.records import CONTEXTS, REFERENCES
+from tasks.types.base import CandidateSorter, Index, PublicFile, Split
+from tasks.types.ranking.lists import GradedListColumn, Int32Array, ListColumn
+from tasks.types.ranking.records import CONTEXTS_FILE_NAMES, REFERENCES_FILE_NAME
 
 
 def renumbered(split: Split, index: Index) -> Split:
@@ -29,23 +29,25 @@ def renumbered(split: Split, index: Index) -> Split:
         numbers[begin : begin + len(before)] = [number_of[name] for name in before]
     begin_of_row = begins[pool_of or np.zeros(split.instances, dtype=np.intp)]
 
-    def in_order(lists: Lists) -> Numbers:
-        renumbered: Numbers = numbers[
-            np.repeat(begin_of_row, lists.lengths) + lists.values
+    def renumber_candidates(lists: ListColumn) -> Int32Array:
+        renumbered: Int32Array = numbers[
+            np.repeat(begin_of_row, lists.list_lengths) + lists.values
         ]
         return renumbered
 
-    gold: Lists = split.content.gold
-    ordered = Lists(in_order(gold), gold.offsets, gold.present)
-    if isinstance(gold, GradedLists):
-        judged = Lists(in_order(gold.judged), gold.judged.offsets, gold.judged.present)
-        ordered = GradedLists(ordered, judged, gold.grades)
-    content = split.content.with_candidates(ordered, index)
+    gold: ListColumn = split.content.gold
+    ordered = ListColumn(renumber_candidates(gold), gold.offsets, gold.present)
+    if isinstance(gold, GradedListColumn):
+        judged = ListColumn(
+            renumber_candidates(gold.judged), gold.judged.offsets, gold.judged.present
+        )
+        ordered = GradedListColumn(ordered, judged, gold.grades)
+    content = split.content.with_reordered_candidates(ordered, index)
     return replace(split, content=content, index=index)
 
 
 def reordered_files(
-    files: Iterable[PublicFile], in_order: Sorter
+    files: Iterable[PublicFile], in_order: CandidateSorter
 ) -> Iterator[PublicFile]:
     """Yield the public files of a built-in ranking task with the candidates in another
     order. The function ``in_order`` sorts the references of each citing paper.
@@ -55,17 +57,17 @@ def reordered_files(
     """
     contents = dict(files)
     first_context: dict[str, str] = {}
-    for name in CONTEXTS:
+    for name in CONTEXTS_FILE_NAMES:
         for line in contents.get(name, b"").splitlines():
             context = json.loads(line)
             if paper := context.get("paper_id"):
                 first_context.setdefault(str(paper), str(context["context_id"]))
     of_paper: dict[str, dict[str, list[bytes]]] = defaultdict(dict)
-    for line in contents[REFERENCES].splitlines(keepends=True):
+    for line in contents[REFERENCES_FILE_NAME].splitlines(keepends=True):
         reference = json.loads(line)
         own = of_paper[str(reference.get("paper_id", ""))]
         own.setdefault(str(reference["ref_id"]), []).append(line)
-    contents[REFERENCES] = b"".join(
+    contents[REFERENCES_FILE_NAME] = b"".join(
         line
         for paper, lines in of_paper.items()
         for name in in_order(lines, first_context.get(paper, ""))

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tasks.types.base import Index
-from tasks.types.text import nfc
+from tasks.types.text import normalise_to_nfc
 
-Numbers = NDArray[np.int32]
-Offsets = NDArray[np.int64]
-#: To save memory, NumPy operations process at most `STEP` list items at once.
-STEP = 100_000
-#: `NO_ROW` is a row number that stands for the absence of a list.
-NO_ROW = -1
+Int32Array = NDArray[np.int32]
+Int64Array = NDArray[np.int64]
+#: To save memory, NumPy operations process at most `ITEMS_PER_BLOCK` list items at once.
+ITEMS_PER_BLOCK = 100_000
+#: `NO_ROW_NUMBER` is a row number that stands for the absence of a list.
+NO_ROW_NUMBER = -1
 
 
-class Lists(Sequence[tuple[int, ...] | None]):
+class ListColumn(Sequence[tuple[int, ...] | None]):
     """Many lists of candidate numbers, stored in NumPy arrays. The object behaves like
     a Python list of tuples, with one tuple or None for each row.
 
@@ -32,8 +32,8 @@ class Lists(Sequence[tuple[int, ...] | None]):
 
     def __init__(
         self,
-        values: Numbers,
-        offsets: Offsets,
+        values: Int32Array,
+        offsets: Int64Array,
         present: NDArray[np.bool_] | None = None,
         tied: NDArray[np.bool_] | None = None,
     ) -> None:
@@ -45,8 +45,8 @@ class Lists(Sequence[tuple[int, ...] | None]):
         )
 
     @classmethod
-    def of(cls, rows: Iterable[Sequence[int] | None]) -> "Lists":
-        builder = ListsBuilder()
+    def of(cls, rows: Iterable[Sequence[int] | None]) -> "ListColumn":
+        builder = ListColumnBuilder()
         present = array("b")
         for row in rows:
             present.append(row is not None)
@@ -59,10 +59,10 @@ class Lists(Sequence[tuple[int, ...] | None]):
     @overload
     def __getitem__(self, place: int) -> tuple[int, ...] | None: ...
     @overload
-    def __getitem__(self, place: slice) -> "Lists": ...
-    def __getitem__(self, place: int | slice) -> "tuple[int, ...] | Lists | None":
+    def __getitem__(self, place: slice) -> "ListColumn": ...
+    def __getitem__(self, place: int | slice) -> "tuple[int, ...] | ListColumn | None":
         if isinstance(place, slice):
-            return self.take(np.arange(len(self))[place])
+            return self.select_rows(np.arange(len(self))[place])
         if not -len(self) <= place < len(self):
             raise IndexError(f"row {place} of {len(self)}")
         place %= len(self)
@@ -73,19 +73,19 @@ class Lists(Sequence[tuple[int, ...] | None]):
         )
 
     @property
-    def lengths(self) -> NDArray[np.int64]:
+    def list_lengths(self) -> NDArray[np.int64]:
         return np.diff(self.offsets)
 
-    def take(self, rows: NDArray[np.intp]) -> "Lists":
+    def select_rows(self, rows: NDArray[np.intp]) -> "ListColumn":
         """Return the lists with the row numbers ``rows``, in the order of ``rows``. For
-        the row number ``NO_ROW`` in ``rows``, the result contains None instead of a
+        the row number ``NO_ROW_NUMBER`` in ``rows``, the result contains None instead of a
         list.
         """
         if np.array_equal(rows, np.arange(len(self))):
             return self
         there = rows >= 0
         lengths = np.zeros(len(rows), dtype=np.int64)
-        lengths[there] = self.lengths[rows[there]]
+        lengths[there] = self.list_lengths[rows[there]]
         offsets = np.concatenate([[0], lengths.cumsum()])
         columns: list[NDArray[Any]] = [
             own for own in (self.values, self.tied) if own is not None
@@ -93,29 +93,31 @@ class Lists(Sequence[tuple[int, ...] | None]):
         taken = [np.empty(offsets[-1], dtype=column.dtype) for column in columns]
         present = np.zeros(len(rows), dtype=bool)
         present[there] = self.present[rows[there]]
-        for start, end in blocks(offsets, STEP):
+        for start, end in divide_rows_into_blocks(offsets, ITEMS_PER_BLOCK):
             step, begins = lengths[start:end], offsets[start:end] - offsets[start]
             within = np.arange(offsets[end] - offsets[start]) - np.repeat(begins, step)
             places = np.repeat(self.offsets[rows[start:end]], step) + within
             for own, column in zip(taken, columns, strict=True):
                 own[offsets[start] : offsets[end]] = column[places]
-        return Lists(taken[0], offsets, present, *taken[1:])
+        return ListColumn(taken[0], offsets, present, *taken[1:])
 
 
-class GradedLists(Lists):
+class GradedListColumn(ListColumn):
     """The relevant candidates of each instance, and all judged candidates with their
     relevance grades. A relevance grade is a whole number, and 0 means that the
     candidate is not relevant.
     """
 
-    def __init__(self, relevant: Lists, judged: Lists, grades: Numbers) -> None:
+    def __init__(
+        self, relevant: ListColumn, judged: ListColumn, grades: Int32Array
+    ) -> None:
         assert len(relevant) == len(judged), "as many rows are judged as there are"
         assert len(grades) == len(judged.values), "every judged candidate has its grade"
         super().__init__(relevant.values, relevant.offsets, relevant.present)
         self.judged, self.grades = judged, grades
 
 
-class ListsBuilder:
+class ListColumnBuilder:
     """Collects lists of candidate numbers one by one, and builds an object `Lists` from
     them. Each number in the collected lists uses four bytes of memory.
     """
@@ -138,7 +140,7 @@ class ListsBuilder:
     def extend(
         self,
         lengths: NDArray[np.int64],
-        values: Numbers,
+        values: Int32Array,
         tied: NDArray[np.bool_] | None = None,
     ) -> None:
         """Add many lists of candidate numbers to the collected lists at once."""
@@ -151,9 +153,9 @@ class ListsBuilder:
         )
         self._values.frombytes(values.tobytes())
 
-    def build(self, present: NDArray[np.bool_] | None = None) -> Lists:
+    def build(self, present: NDArray[np.bool_] | None = None) -> ListColumn:
         tied = np.frombuffer(self._tied, dtype=bool) if self._tied else None
-        return Lists(
+        return ListColumn(
             np.asarray(self._values),
             np.frombuffer(self._ends, dtype=np.int64),
             present,
@@ -161,7 +163,7 @@ class ListsBuilder:
         )
 
 
-def blocks(offsets: Offsets, step: int) -> list[tuple[int, int]]:
+def divide_rows_into_blocks(offsets: Int64Array, step: int) -> list[tuple[int, int]]:
     """Divide the rows into consecutive ranges of rows. The lists of a range have at
     most ``step`` items in total, unless the range consists of a single row.
     """
@@ -176,7 +178,7 @@ def blocks(offsets: Offsets, step: int) -> list[tuple[int, int]]:
     return parts
 
 
-def ranks_of(gold: Lists, answers: Lists) -> Numbers:
+def compute_ranks_of_gold(gold: ListColumn, answers: ListColumn) -> Int32Array:
     """Return the rank (from 1) of each item of ``gold`` in the list of ``answers`` with
     the same row number, or 0 if this list does not contain the item.
 
@@ -186,15 +188,15 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
         f"{len(gold)} rows of gold, {len(answers)} of answers"
     )
     ranks = np.zeros(len(gold.values), dtype=np.int32)
-    sizes = gold.lengths
-    for start, end in blocks(answers.offsets, STEP):
+    sizes = gold.list_lengths
+    for start, end in divide_rows_into_blocks(answers.offsets, ITEMS_PER_BLOCK):
         ranked = answers.values[answers.offsets[start] : answers.offsets[end]]
-        lengths = answers.lengths[start:end]
+        lengths = answers.list_lengths[start:end]
         rows = np.repeat(np.arange(start, end), lengths)
         begins = answers.offsets[start:end] - answers.offsets[start]
         for member in range(sizes[start:end].max()):
-            # NO_ROW is never a candidate number, and fills rows with fewer gold items.
-            wanted = np.full(end - start, NO_ROW, dtype=np.int32)
+            # NO_ROW_NUMBER is never a candidate number, and fills rows with fewer gold items.
+            wanted = np.full(end - start, NO_ROW_NUMBER, dtype=np.int32)
             has = sizes[start:end] > member
             wanted[has] = gold.values[gold.offsets[start:end][has] + member]
             hits = np.flatnonzero(ranked == np.repeat(wanted, lengths))
@@ -203,11 +205,11 @@ def ranks_of(gold: Lists, answers: Lists) -> Numbers:
     return ranks
 
 
-#: `POOLS_AT_HAND` limits the lists of candidates that are cached as mappings.
-POOLS_AT_HAND = 256
+#: `MAX_CACHED_POOLS` limits the lists of candidates that are cached as mappings.
+MAX_CACHED_POOLS = 256
 
 
-def index_of(
+def build_ranking_index(
     instances: Sequence[str],
     pools: Sequence[Sequence[str]],
     pool_of: Sequence[int] | None = None,
@@ -222,33 +224,33 @@ def index_of(
     return {"instances": names, "pools": list(map(list, pools)), "pool_of": of}
 
 
-class Numbered(dict[str, int]):
+class NumberByCandidate(dict[str, int]):
     """A mapping from the name of each candidate to the candidate's number. A candidate
     is also found under a name in another Unicode normalisation form.
     """
 
     @cached_property
-    def _forms(self) -> dict[str, int]:
-        return {nfc(name): number for name, number in self.items()}
+    def _number_by_nfc_name(self) -> dict[str, int]:
+        return {normalise_to_nfc(name): number for name, number in self.items()}
 
     def __missing__(self, name: object) -> int:
         if not isinstance(name, str):
             raise KeyError(name)
-        return self._forms[nfc(name)]
+        return self._number_by_nfc_name[normalise_to_nfc(name)]
 
     def __contains__(self, name: object) -> bool:
         return super().__contains__(name) or (
-            isinstance(name, str) and nfc(name) in self._forms
+            isinstance(name, str) and normalise_to_nfc(name) in self._number_by_nfc_name
         )
 
     def find(self, name: str) -> int | None:
         """Return the number of the candidate whose name has the same Unicode form NFC
         as ``name``, or None if there is no such candidate.
         """
-        return self._forms.get(nfc(name))
+        return self._number_by_nfc_name.get(normalise_to_nfc(name))
 
 
-class Choices:
+class InstanceAndCandidateLookup:
     """Fast look-up of the row numbers of instances, and of the numbers of their
     candidates. From version 2 of the reading rules on, names are equal if they have the
     same Unicode form NFC.
@@ -269,7 +271,7 @@ class Choices:
     def rows(self) -> dict[str, int]:
         return {name: row for row, name in enumerate(self.instances)}
 
-    def row_of(self, name: str) -> int | None:
+    def find_row_of_instance(self, name: str) -> int | None:
         """Return the row number of an instance, or None for an unknown instance. A run
         usually has the order of the gold, so the next instance is tried first, and a
         dictionary of a million names is rarely needed.
@@ -278,14 +280,14 @@ class Choices:
         if self._next == len(self.instances) or self.instances[self._next] != name:
             row = self.rows.get(name)
             if row is None and self._has_forms:
-                row = self._forms.get(nfc(name))
+                row = self._row_by_nfc_name.get(normalise_to_nfc(name))
         if row is not None:
             self._next = row + 1
         return row
 
     @cached_property
-    def _forms(self) -> dict[str, int]:
-        return {nfc(name): row for row, name in enumerate(self.instances)}
+    def _row_by_nfc_name(self) -> dict[str, int]:
+        return {normalise_to_nfc(name): row for row, name in enumerate(self.instances)}
 
     @property
     def shared(self) -> dict[str, int] | None:
@@ -306,9 +308,9 @@ class Choices:
         """
         pool = 0 if self._pool_of is None else self._pool_of[row]
         if pool not in self._at_hand:
-            if len(self._at_hand) >= POOLS_AT_HAND:
+            if len(self._at_hand) >= MAX_CACHED_POOLS:
                 self._at_hand.clear()
-            numbers = Numbered if self._has_forms else dict
+            numbers = NumberByCandidate if self._has_forms else dict
             self._at_hand[pool] = numbers(
                 zip(self.pools[pool], range(len(self.pools[pool])), strict=True)
             )

@@ -14,39 +14,52 @@ from typing import Any, Self
 import numpy as np
 
 from tasks.types.base import (
-    MAX_SHOWN,
-    RIGHT,
-    TOP,
+    MAX_STORED_CANDIDATES,
+    MAX_STORED_INSTANCES,
+    RIGHT_OUTCOME,
     Index,
     Options,
     Pairs,
     ShownInstance,
     Split,
 )
-from tasks.types.columns import Classes, LabelNumbers, in_order
-from tasks.types.files import BUILT_IN_FROM, Files, InputFile
+from tasks.types.columns import (
+    ClassCodesByLabel,
+    ClassColumn,
+    make_column_with_sorted_labels,
+)
+from tasks.types.files import FIRST_VERSION_ORDERING_BUILT_IN, Files, InputFile
 from tasks.types.problems import InputRefused, Problem
-from tasks.types.ranking.lists import Choices, Lists, ListsBuilder
-from tasks.types.text import is_name, json_lines, kind_found, nfc
+from tasks.types.ranking.lists import (
+    InstanceAndCandidateLookup,
+    ListColumn,
+    ListColumnBuilder,
+)
+from tasks.types.text import (
+    describe_json_type_or_missing,
+    is_text_or_integer,
+    iterate_json_objects,
+    normalise_to_nfc,
+)
 
-MAX_GRADE = 100
+MAX_RELEVANCE_GRADE = 100
 _CITATION_MARK_PATTERN = re.compile(r"\{\{cite:[^{}]*\}\}")
 #: The JSON encoder is created only once, because it encodes millions of rows.
 _CANONICAL_JSON_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
-def canonical(content: object) -> bytes:
+def encode_canonical_json(content: object) -> bytes:
     """Return the JSON text of a value in a canonical format, from which digests are
     computed.
     """
     return _CANONICAL_JSON_ENCODER.encode(content).encode()
 
 
-def digest_of(*parts: bytes) -> bytes:
+def compute_sha256_of_parts(*parts: bytes) -> bytes:
     return sha256(b"".join(parts)).digest()
 
 
-def sorted_digest(digests: bytearray, *others: bytes) -> str:
+def compute_digest_of_sorted_digests(digests: bytearray, *others: bytes) -> str:
     facts = np.frombuffer(digests, dtype="S32")
     facts.sort()
     digest = sha256(facts.data)
@@ -54,7 +67,7 @@ def sorted_digest(digests: bytearray, *others: bytes) -> str:
     return digest.hexdigest()
 
 
-def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
+def format_public_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
     """Return a JSON line for a public file that contains only the fields ``keys`` of a
     record.
 
@@ -65,23 +78,25 @@ def shown_line(record: Mapping[str, Any], keys: Sequence[str]) -> bytes:
     for key, value in shown.items():
         if isinstance(value, str) and _CITATION_MARK_PATTERN.search(value):
             shown[key] = " ".join(_CITATION_MARK_PATTERN.sub(" ", value).split())
-    return canonical(shown) + b"\n"
+    return encode_canonical_json(shown) + b"\n"
 
 
-def shown_lines(rows: Iterable[Mapping[str, Any]], keys: Sequence[str]) -> bytes:
-    return b"".join(shown_line(record, keys) for record in rows)
+def format_public_lines(
+    rows: Iterable[Mapping[str, Any]], keys: Sequence[str]
+) -> bytes:
+    return b"".join(format_public_line(record, keys) for record in rows)
 
 
-def named(files: Files, name: str) -> list[InputFile]:
+def select_files_named(files: Files, name: str) -> list[InputFile]:
     """Return those input files that have the given file name, in any folder."""
     return [file for file in files if file.base == name]
 
 
-def the_file(files: Files, name: str, holds: str) -> InputFile:
+def get_single_file_named(files: Files, name: str, holds: str) -> InputFile:
     """Return the single input file that has the given file name. Raises InputRefused
     unless exactly one input file has the name.
     """
-    matching = named(files, name)
+    matching = select_files_named(files, name)
     if len(matching) == 1:
         return matching[0]
     if not matching:
@@ -95,13 +110,13 @@ def the_file(files: Files, name: str, holds: str) -> InputFile:
         )
     raise InputRefused(
         [
-            file.problem(f"one of {len(matching)} files called {name}")
+            file.make_problem(f"one of {len(matching)} files called {name}")
             for file in matching
         ]
     )
 
 
-class Rows:
+class ValidatedRecords:
     """An iterable of the records in a file of JSON lines, with methods that validate
     fields. Faults in the records are added to the list ``problems``.
     """
@@ -111,7 +126,7 @@ class Rows:
         self._line, self._raw = 0, ""
 
     def __iter__(self) -> Iterator[Mapping[str, Any]]:
-        for line, record, raw in json_lines(self.file, self.problems):
+        for line, record, raw in iterate_json_objects(self.file, self.problems):
             self._line, self._raw = line, raw
             yield record
 
@@ -120,7 +135,7 @@ class Rows:
         read last.
         """
         self.problems.append(
-            self.file.problem(message, expected, line=self._line, raw=self._raw)
+            self.file.make_problem(message, expected, line=self._line, raw=self._raw)
         )
 
     def name(self, record: Mapping[str, Any], key: str) -> str | None:
@@ -128,9 +143,9 @@ class Rows:
         the key, record a problem and return None.
         """
         value = record.get(key)
-        if is_name(value) and str(value):
+        if is_text_or_integer(value) and str(value):
             return str(value)
-        self.wrong(f"“{key}” is {kind_found(value)}", "a text")
+        self.wrong(f"“{key}” is {describe_json_type_or_missing(value)}", "a text")
         return None
 
     def names(self, record: Mapping[str, Any], key: str) -> list[str] | None:
@@ -139,15 +154,15 @@ class Rows:
         """
         value = record.get(key)
         values = value if isinstance(value, list) else [value]
-        if value != "" and values and all(map(is_name, values)):
+        if value != "" and values and all(map(is_text_or_integer, values)):
             return list(dict.fromkeys(map(str, values)))
         self.wrong(
-            f"“{key}” is {'empty' if value == [] else kind_found(value)}",
+            f"“{key}” is {'empty' if value == [] else describe_json_type_or_missing(value)}",
             "an id or a list of ids",
         )
         return None
 
-    def cited(
+    def read_cited_ids(
         self,
         record: Mapping[str, Any],
         key: str,
@@ -158,13 +173,15 @@ class Rows:
         form than the candidate's id.
         """
         names = self.names(record, key)
-        is_early = self.file.reading < BUILT_IN_FROM
+        is_early = self.file.reading < FIRST_VERSION_ORDERING_BUILT_IN
         if names is None or is_early or all(name.isascii() for name in names):
             return names
         if all(name in candidates for name in names):
             return names
-        forms = {nfc(name): name for name in candidates}
-        return list(dict.fromkeys(forms.get(nfc(name), name) for name in names))
+        forms = {normalise_to_nfc(name): name for name in candidates}
+        return list(
+            dict.fromkeys(forms.get(normalise_to_nfc(name), name) for name in names)
+        )
 
     def grades(
         self, record: Mapping[str, Any], key: str, cited: Sequence[str]
@@ -174,7 +191,9 @@ class Rows:
         """
         graded = record.get(key, {})
         values = graded.values() if isinstance(graded, dict) else [None]
-        if not all(type(value) is int and 0 <= value <= MAX_GRADE for value in values):
+        if not all(
+            type(value) is int and 0 <= value <= MAX_RELEVANCE_GRADE for value in values
+        ):
             self.wrong(
                 f"“{key}” is no object of grades",
                 '{"W12": 2, "W7": 0}, whole numbers from 0 to 100',
@@ -183,7 +202,7 @@ class Rows:
         return {**dict.fromkeys(cited, 1), **graded}
 
 
-def label(record: Mapping[str, Any], key: str) -> str | None:
+def convert_class_to_text(record: Mapping[str, Any], key: str) -> str | None:
     """Return the class of a citation context that a field of the record states, or
     None. If the field contains a number as class, the number is converted to a text.
     The class of the context is None if the field is missing or contains an empty text.
@@ -196,7 +215,7 @@ def label(record: Mapping[str, Any], key: str) -> str | None:
     )
 
 
-SECTIONS = (
+SECTION_CLASSES = (
     "abstract",
     "introduction",
     "related work",
@@ -226,11 +245,11 @@ _SECTION_TITLE_PATTERNS = {
 }
 
 
-def section_class(title: str | None) -> str | None:
+def classify_section_title(title: str | None) -> str | None:
     """Return the class of a section title, such as `methods`, or None if the title is
     empty.
 
-    >>> section_class("2.1 Related Work")
+    >>> classify_section_title("2.1 Related Work")
     'related work'
     """
     if not title or not title.strip():
@@ -246,9 +265,12 @@ def section_class(title: str | None) -> str | None:
     )
 
 
-CONTEXTS, REFERENCES = ("diagnostic.jsonl", "contexts.jsonl"), "references.jsonl"
-#: `PARTS` lists the fields with a citing sentence and with the text around it.
-PARTS = ("before", "sentence", "after")
+CONTEXTS_FILE_NAMES, REFERENCES_FILE_NAME = (
+    ("diagnostic.jsonl", "contexts.jsonl"),
+    "references.jsonl",
+)
+#: `CONTEXT_TEXT_FIELDS` lists the fields with a citing sentence and with the text around it.
+CONTEXT_TEXT_FIELDS = ("before", "sentence", "after")
 
 
 def show_instances(
@@ -257,78 +279,93 @@ def show_instances(
     """Yield each citation context with the cited papers and the first candidates in the
     run's ranking, for display on web pages.
     """
-    choices = Choices(split.index)
-    names = list(islice(pairs.names or (), MAX_SHOWN))
+    choices = InstanceAndCandidateLookup(split.index)
+    names = list(islice(pairs.names or (), MAX_STORED_INSTANCES))
     gold, answers = (
         [side[row] or () for row in range(len(names))]
         for side in (pairs.gold, pairs.answers)
     )
     pools = [choices.pool(choices.rows[name]) for name in names]
     sides = zip(pools * 2, [*gold, *answers], strict=True)
-    wanted = {pool[number] for pool, numbers in sides for number in numbers[:TOP]}
+    wanted = {
+        pool[number]
+        for pool, numbers in sides
+        for number in numbers[:MAX_STORED_CANDIDATES]
+    }
     shown, contexts = set(names), dict[str, str]()
     for record in (
         record
-        for name in CONTEXTS
-        for file in named(files, name)
-        for record in Rows(file, [])
+        for name in CONTEXTS_FILE_NAMES
+        for file in select_files_named(files, name)
+        for record in ValidatedRecords(file, [])
     ):
         name = str(record.get("id", record.get("context_id")))
         if name in shown:
-            texts = json.loads(shown_line(record, PARTS)).values()
+            texts = json.loads(format_public_line(record, CONTEXT_TEXT_FIELDS)).values()
             contexts[name] = " ".join(str(text) for text in texts if text)
     titles: dict[str, str] = {}
     for record in (
-        record for file in named(files, REFERENCES) for record in Rows(file, [])
+        record
+        for file in select_files_named(files, REFERENCES_FILE_NAME)
+        for record in ValidatedRecords(file, [])
     ):
         name = str(record.get("ref_id"))
         if name in wanted:
             titles.setdefault(name, str(record.get("title") or record.get("raw") or ""))
 
-    def called(name: str) -> str:
+    def format_candidate_name(name: str) -> str:
         return f"{name}: {titles[name]}" if titles.get(name) else name
 
     for name, pool, cited, ranked in zip(names, pools, gold, answers, strict=True):
         ranking = [
-            f"{position}. {called(pool[number])}"
-            for position, number in enumerate(ranked[:TOP], start=1)
+            f"{position}. {format_candidate_name(pool[number])}"
+            for position, number in enumerate(ranked[:MAX_STORED_CANDIDATES], start=1)
         ]
         scores = zip(ranked, pairs.scores.get(choices.rows[name], ()), strict=False)
         later = [
             (position, own)
-            for position, own in enumerate(ranked[TOP:], start=TOP + 1)
+            for position, own in enumerate(
+                ranked[MAX_STORED_CANDIDATES:], start=MAX_STORED_CANDIDATES + 1
+            )
             if own in cited
         ]
-        more = [f"and {len(ranked) - TOP} more"] if len(ranked) > TOP else []
+        more = (
+            [f"and {len(ranked) - MAX_STORED_CANDIDATES} more"]
+            if len(ranked) > MAX_STORED_CANDIDATES
+            else []
+        )
         yield ShownInstance(
             name=name,
             given=contexts.get(name, ""),
-            gold="\n".join(called(pool[number]) for number in cited),
+            gold="\n".join(format_candidate_name(pool[number]) for number in cited),
             answer="\n".join([*ranking, *more]),
             judged=tuple(
-                (RIGHT, f"{place}. {called(pool[number])}") for place, number in later
+                (RIGHT_OUTCOME, f"{place}. {format_candidate_name(pool[number])}")
+                for place, number in later
             ),
-            beside=tuple((called(pool[number]), score) for number, score in scores),
+            beside=tuple(
+                (format_candidate_name(pool[number]), score) for number, score in scores
+            ),
             pool=len(pool),
         )
 
 
 @dataclass(frozen=True, kw_only=True)
-class Collection:
+class CitationContextCollection:
     """The citation contexts (texts around citations) of a gold file, in the order of
     the file. ``gold`` contains the numbers of the cited candidates for each context.
     """
 
     ids: Sequence[str]
-    gold: Lists
-    papers: Classes
-    classes: Mapping[str, Classes]
+    gold: ListColumn
+    papers: ClassColumn
+    classes: Mapping[str, ClassColumn]
 
-    def with_candidates(self, gold: Lists, index: Index) -> Self:
+    def with_reordered_candidates(self, gold: ListColumn, index: Index) -> Self:
         return replace(self, gold=gold)
 
 
-class ContextsBuilder:
+class CitationContextsBuilder:
     """Collects the citation contexts (texts around citations) while a gold file is
     read. ``dimensions`` maps each dimension (breakdown of scores) to its classes in
     display order.
@@ -341,11 +378,11 @@ class ContextsBuilder:
         self.ids: list[str] = []
         #: `_facts` contains the SHA-256 of each citation context, one after the other.
         self._facts = bytearray()
-        self.gold = ListsBuilder()
+        self.gold = ListColumnBuilder()
         self._dimensions = dimensions
         self._papers, self.numbers = (
-            LabelNumbers(),
-            [LabelNumbers() for _ in dimensions],
+            ClassCodesByLabel(),
+            [ClassCodesByLabel() for _ in dimensions],
         )
         #: `_paper_codes` contains the class number of each context's citing paper.
         #: `_codes` contains each context's class numbers in all dimensions.
@@ -375,13 +412,13 @@ class ContextsBuilder:
         self._paper_codes.fromlist(list(map(self._papers.__getitem__, papers)))
         self._codes.extend(chain.from_iterable(zip(*codes, strict=True)))
 
-    def facts_digest(self, *others: bytes) -> str:
-        return sorted_digest(self._facts, *others)
+    def compute_contexts_digest(self, *others: bytes) -> str:
+        return compute_digest_of_sorted_digests(self._facts, *others)
 
     def columns(self) -> dict[str, Any]:
         codes = np.asarray(self._codes).reshape(-1, len(self.numbers)).T
         classes = {
-            name: in_order(numbers.labels, own, order)
+            name: make_column_with_sorted_labels(numbers.labels, own, order)
             for (name, order), numbers, own in zip(
                 self._dimensions.items(), self.numbers, codes, strict=True
             )
@@ -389,7 +426,9 @@ class ContextsBuilder:
         return {
             "ids": self.ids,
             "gold": self.gold.build(),
-            "papers": in_order(self._papers.labels, np.asarray(self._paper_codes)),
+            "papers": make_column_with_sorted_labels(
+                self._papers.labels, np.asarray(self._paper_codes)
+            ),
             "classes": {
                 name: column for name, column in classes.items() if not column.is_empty
             },

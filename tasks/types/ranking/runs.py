@@ -15,65 +15,76 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tasks.types.base import MAX_SHOWN, TOP, Index
-from tasks.types.files import Files, InputFile, reading_of
+from tasks.types.base import MAX_STORED_CANDIDATES, MAX_STORED_INSTANCES, Index
+from tasks.types.files import Files, InputFile, get_reading_version
 from tasks.types.jsonlines import (
-    MAX_COUNTED,
-    NOT_IN_SPLIT,
+    MAX_UNLISTED_ERRORS,
+    UNKNOWN_INSTANCE_MESSAGE_END,
     AnswerForm,
-    Record,
-    named_lines,
-    record_id,
+    JsonRecord,
+    get_record_id,
+    iterate_valid_answer_lines,
 )
-from tasks.types.plain_lines import NotPlain, plain_blocks, plain_names
-from tasks.types.problems import InputRefused, Problem, Problems, TooManyProblems
+from tasks.types.plain_lines import (
+    LineByLineParsingNeeded,
+    get_text_column,
+    iterate_columns_of_blocks,
+)
+from tasks.types.problems import InputRefused, Problem, ProblemList, TooManyProblems
 from tasks.types.ranking.lists import (
-    NO_ROW,
-    STEP,
-    Choices,
-    Lists,
-    ListsBuilder,
-    Numbered,
-    Numbers,
-    blocks,
+    ITEMS_PER_BLOCK,
+    NO_ROW_NUMBER,
+    InstanceAndCandidateLookup,
+    Int32Array,
+    ListColumn,
+    ListColumnBuilder,
+    NumberByCandidate,
+    divide_rows_into_blocks,
 )
-from tasks.types.run_forms import FORMS
+from tasks.types.run_forms import RANKED_RUN_FORMS_DESCRIPTION
 from tasks.types.text import (
-    decoded,
-    is_name,
-    json_kind,
-    json_lines,
-    kind_found,
-    nfc,
+    decode_utf8_or_windows_1252,
+    describe_json_type,
+    describe_json_type_or_missing,
+    is_text_or_integer,
+    iterate_json_objects,
+    normalise_to_nfc,
 )
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+UTF8_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-EXAMPLE = '{"id": "2101.00001_0003", "ranked": ["W12", "W7"]}'
-FORM = AnswerForm(example=EXAMPLE, noun="ranking")
-SCORES = '{"id": "2101.00001_0003", "scores": {"W12": 0.9, "W7": 0.4}}'
+RANKED_LINE_EXAMPLE = '{"id": "2101.00001_0003", "ranked": ["W12", "W7"]}'
+RANKING_ANSWER_FORM = AnswerForm(example=RANKED_LINE_EXAMPLE, noun="ranking")
+SCORED_LINE_EXAMPLE = '{"id": "2101.00001_0003", "scores": {"W12": 0.9, "W7": 0.4}}'
 
 
 def read_ranked_run(
-    files: Files, index: Index, limits: RunLimits
+    files: Files, index: Index, limits: RankingReadingSettings
 ) -> tuple[RankedRun, list[Problem]]:
     """Return the rankings in the files of a run, and all problems of the files."""
-    problems = Problems(counts=MAX_COUNTED)
-    choices = Choices(index, reading_of(files))
+    problems = ProblemList(counts=MAX_UNLISTED_ERRORS)
+    choices = InstanceAndCandidateLookup(index, get_reading_version(files))
     readable = []
     for file in files:
         if not file.stem.lower().startswith("readme"):
             readable.append(file)
         else:
-            problems.append(file.problem("ignored: not a run file", FORMS, fatal=False))
+            problems.append(
+                file.make_problem(
+                    "ignored: not a run file", RANKED_RUN_FORMS_DESCRIPTION, fatal=False
+                )
+            )
     if not readable:
         problems.append(
-            Problem(message="the input holds no file that can be a run", expected=FORMS)
+            Problem(
+                message="the input holds no file that can be a run",
+                expected=RANKED_RUN_FORMS_DESCRIPTION,
+            )
         )
-    gathering = Gathering(choices)
+    gathering = RankingCollector(choices)
     try:
         if len(readable) == 1 and (
-            plain := read_plain_run(readable[0], choices, limits)
+            plain := read_json_run_in_blocks(readable[0], choices, limits)
         ):
             gathering, readable = plain, []
         for file in readable:
@@ -99,7 +110,7 @@ def filled(run: RankedRun, index: Index) -> Iterable[bool]:
     """Return True for each answered instance whose ranking contains at least one
     candidate, and False for each other answered instance.
     """
-    return map(bool, run.lists.lengths[run.lists.present].tolist())
+    return map(bool, run.lists.list_lengths[run.lists.present].tolist())
 
 
 def _is_json(file: InputFile) -> bool:
@@ -107,31 +118,40 @@ def _is_json(file: InputFile) -> bool:
     does. A line of a TREC run file begins with a query id, and thus never with a brace
     or bracket.
     """
-    lines = (line.removeprefix(BYTE_ORDER_MARK).lstrip() for line in file.lines())
+    lines = (line.removeprefix(UTF8_BYTE_ORDER_MARK).lstrip() for line in file.lines())
     return next(filter(None, lines), b"").startswith((b"{", b"["))
 
 
 #: `Ranking` contains candidate numbers in ranked order, flags for ties, and scores.
 #: The flag of a tie is True for a candidate with the score of the preceding one.
 #: If a ranking has no scores, its list of flags for ties is None.
-Ranking = tuple[Sequence[int], Sequence[bool] | None, Sequence[float]]
+RankedNumbersTiesAndScores = tuple[
+    Sequence[int], Sequence[bool] | None, Sequence[float]
+]
 
 
 def read_json_run(
-    file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems
+    file: InputFile,
+    gathering: RankingCollector,
+    limits: RankingReadingSettings,
+    problems: ProblemList,
 ) -> None:
     choices = gathering.choices
     form = limits.form
-    for number, value, raw in json_lines(file, problems):
-        name = record_id(value, form.id)
-        row = choices.row_of(name) if name else None
+    for number, value, raw in iterate_json_objects(file, problems):
+        name = get_record_id(value, form.id)
+        row = choices.find_row_of_instance(name) if name else None
         if row is not None:
             name = choices.instances[row]
-        faults: list[Fault] = []
-        if row is not None and not gathering.is_answered(row):
+        faults: list[MessageAndExpected] = []
+        if row is not None and not gathering.is_row_answered(row):
             candidates = choices.candidates(row)
             ranking = _parse_ranking(value, candidates, limits)
-            declared = read_declared(value, candidates) if limits.declares else {}
+            declared = (
+                parse_candidate_log_probabilities(value, candidates)
+                if limits.declares
+                else {}
+            )
             if isinstance(ranking, tuple) and isinstance(declared, dict):
                 gathering.declared.add(row, declared)
                 numbers, tied, scores = ranking
@@ -146,17 +166,17 @@ def read_json_run(
                 if isinstance(found, list)
                 for fault in found
             ]
-        record = Record(file.shown, number, number, value, raw)
-        for _, line in named_lines(
+        record = JsonRecord(file.shown, number, number, value, raw)
+        for _, line in iterate_valid_answer_lines(
             [(name, record)], choices.rows, gathering, form, problems
         ):
             for fault in faults:
                 line.wrong(*fault)
 
 
-def read_plain_run(
-    file: InputFile, choices: Choices, limits: RunLimits
-) -> Gathering | None:
+def read_json_run_in_blocks(
+    file: InputFile, choices: InstanceAndCandidateLookup, limits: RankingReadingSettings
+) -> RankingCollector | None:
     """Read a run of JSON lines in blocks of lines, which is faster than reading line by
     line. Return None if the run must be read line by line.
 
@@ -167,15 +187,19 @@ def read_plain_run(
         return None
     # Names in another Unicode form need the slower reader, which reads line by line.
     # The slower reader detects candidates that are repeated in another Unicode form.
-    gathering, number_of = Gathering(choices), dict(choices.shared).__getitem__
+    gathering, number_of = RankingCollector(choices), dict(choices.shared).__getitem__
     longest = len(choices.shared) if limits.longest is None else limits.longest
     try:
-        for block in plain_blocks(file, ("scores",)):
-            rows = list(map(choices.row_of, plain_names(block, limits.form.id)))
+        for block in iterate_columns_of_blocks(file, ("scores",)):
+            rows = list(
+                map(
+                    choices.find_row_of_instance, get_text_column(block, limits.form.id)
+                )
+            )
             known = [
                 row
                 for row in rows
-                if row is not None and not gathering.is_answered(row)
+                if row is not None and not gathering.is_row_answered(row)
             ]
             ranked: Sequence[list[str]] = block[limits.key]
             if len(set(known)) < len(rows) or set(map(type, ranked)) != {list}:
@@ -189,14 +213,16 @@ def read_plain_run(
             gathering.extend(
                 np.array(known), np.array(lengths), numbers, kept=limits.kept
             )
-    except (NotPlain, KeyError, TypeError):
+    except (LineByLineParsingNeeded, KeyError, TypeError):
         return None
     return gathering
 
 
 def _parse_ranking(
-    record: Mapping[str, Any], candidates: Mapping[str, int], limits: RunLimits
-) -> Ranking | list[Fault]:
+    record: Mapping[str, Any],
+    candidates: Mapping[str, int],
+    limits: RankingReadingSettings,
+) -> RankedNumbersTiesAndScores | list[MessageAndExpected]:
     key, example = limits.key, limits.form.example
     ranked, scores = record.get(key), record.get("scores")
     if ranked is None and isinstance(scores, dict):
@@ -204,14 +230,14 @@ def _parse_ranking(
     if not isinstance(ranked, list):
         return [
             (
-                f"“{key}” is {kind_found(ranked)}",
+                f"“{key}” is {describe_json_type_or_missing(ranked)}",
                 f"a list of candidates, best first: {example}",
             )
         ]
     try:
         numbers = list(map(candidates.__getitem__, ranked))
     except (KeyError, TypeError):
-        if not all(map(is_name, ranked)):
+        if not all(map(is_text_or_integer, ranked)):
             return [
                 (
                     f"“{key}” holds something other than ids",
@@ -219,13 +245,15 @@ def _parse_ranking(
                 )
             ]
         names = list(map(str, ranked))
-        if unknown := unknown_candidates(names, candidates):
+        if unknown := find_unknown_candidates_fault(names, candidates):
             return unknown
         numbers = [candidates[name] for name in names]
     if len(set(numbers)) < len(numbers):
-        return list(duplicates(map(nfc, map(str, ranked))))
+        return list(
+            find_duplicate_candidate_faults(map(normalise_to_nfc, map(str, ranked)))
+        )
     if limits.longest is not None and len(numbers) > limits.longest:
-        return [too_long(len(numbers), limits.longest)]
+        return [make_too_long_ranking_fault(len(numbers), limits.longest)]
     if scores is None:
         return numbers, None, ()
     if fault := _find_score_fault(scores, len(numbers)):
@@ -241,12 +269,14 @@ def _parse_ranking(
 
 
 def _rank_by_score(
-    scores: Mapping[str, Any], candidates: Mapping[str, int], limits: RunLimits
-) -> Ranking | list[Fault]:
+    scores: Mapping[str, Any],
+    candidates: Mapping[str, int],
+    limits: RankingReadingSettings,
+) -> RankedNumbersTiesAndScores | list[MessageAndExpected]:
     """Return the candidates in a mapping from candidate to score, ordered by descending
     score. Candidates with equal scores are ordered by their numbers in the index.
     """
-    if unknown := unknown_candidates(scores, candidates):
+    if unknown := find_unknown_candidates_fault(scores, candidates):
         return unknown
     wrong = next(
         (name for name, score in scores.items() if not _is_number(score)), None
@@ -255,14 +285,14 @@ def _rank_by_score(
         return [
             (
                 f"the score of “{wrong}” is {_describe_score_kind(scores[wrong])}",
-                f"a finite number: {SCORES}",
+                f"a finite number: {SCORED_LINE_EXAMPLE}",
             )
         ]
     if limits.longest is not None and len(scores) > limits.longest:
-        return [too_long(len(scores), limits.longest)]
+        return [make_too_long_ranking_fault(len(scores), limits.longest)]
     ordered = sorted((-score, candidates[name]) for name, score in scores.items())
     if len({number for _, number in ordered}) < len(ordered):
-        return list(duplicates(map(nfc, scores)))
+        return list(find_duplicate_candidate_faults(map(normalise_to_nfc, scores)))
     tied = [
         place > 0 and ordered[place - 1][0] == ordered[place][0]
         for place in range(len(ordered))
@@ -270,10 +300,10 @@ def _rank_by_score(
     return [number for _, number in ordered], tied, [-score for score, _ in ordered]
 
 
-def _find_score_fault(scores: object, count: int) -> Fault | None:
+def _find_score_fault(scores: object, count: int) -> MessageAndExpected | None:
     if not isinstance(scores, list):
         return (
-            f"“scores” is {json_kind(scores)}",
+            f"“scores” is {describe_json_type(scores)}",
             "a list with one number for each member of “ranked”",
         )
     if wrong := next(
@@ -298,7 +328,7 @@ def _find_score_fault(scores: object, count: int) -> Fault | None:
 
 
 def _describe_score_kind(score: object) -> str:
-    return "too large a number" if type(score) is int else json_kind(score)
+    return "too large a number" if type(score) is int else describe_json_type(score)
 
 
 def _is_number(value: object) -> bool:
@@ -312,29 +342,34 @@ def _is_number(value: object) -> bool:
     )
 
 
-LINE = "`query Q0 candidate rank score tag`, such as `2101.00001_0003 Q0 W12 1 0.93 our-run`"
-FIELDS = 6
+TREC_LINE_DESCRIPTION = "`query Q0 candidate rank score tag`, such as `2101.00001_0003 Q0 W12 1 0.93 our-run`"
+TREC_LINE_FIELD_COUNT = 6
 
 
 def read_trec_run(
-    file: InputFile, gathering: Gathering, limits: RunLimits, problems: Problems
+    file: InputFile,
+    gathering: RankingCollector,
+    limits: RankingReadingSettings,
+    problems: ProblemList,
 ) -> None:
-    columns = _TrecColumns(file, gathering, limits, problems)
+    columns = _TrecRunColumns(file, gathering, limits, problems)
     query = None
-    for number, raw in ranked_lines(file):
-        fields = decoded(raw).split()
-        if len(fields) != FIELDS:
+    for number, raw in iterate_lines_after_metadata(file):
+        fields = decode_utf8_or_windows_1252(raw).split()
+        if len(fields) != TREC_LINE_FIELD_COUNT:
             if fields:
-                columns.wrong(number, f"{len(fields)} fields", LINE, raw)
+                columns.wrong(
+                    number, f"{len(fields)} fields", TREC_LINE_DESCRIPTION, raw
+                )
             continue
         if fields[0] != query:
             query = fields[0]
-            columns.begin(query, number)
+            columns.begin_query_block(query, number)
         columns.add(fields, number, raw)
     columns.close()
 
 
-class _TrecColumns:
+class _TrecRunColumns:
     """The columns of a TREC run file, stored as arrays of numbers. Consecutive lines of
     the file with the same query form a block.
     """
@@ -342,9 +377,9 @@ class _TrecColumns:
     def __init__(
         self,
         file: InputFile,
-        gathering: Gathering,
-        limits: RunLimits,
-        problems: Problems,
+        gathering: RankingCollector,
+        limits: RankingReadingSettings,
+        problems: ProblemList,
     ) -> None:
         self._file, self._gathering, self._limits, self._problems = (
             file,
@@ -362,26 +397,26 @@ class _TrecColumns:
         self._known: set[int] = set()
         self._row: int | None = None
 
-    def begin(self, query: str, line: int) -> None:
+    def begin_query_block(self, query: str, line: int) -> None:
         """Begin a block of consecutive lines of a TREC run file with the same query.
         ``line`` is the line number at which the block begins.
         """
         self._check_ranking_length(line - 1)
         choices = self._gathering.choices
-        self._row = row = choices.row_of(query)
+        self._row = row = choices.find_row_of_instance(query)
         if row is None:
             such = f", such as “{choices.instances[0]}”" if len(choices) else ""
             self.wrong(
                 line,
-                f"instance “{query}” {NOT_IN_SPLIT}",
+                f"instance “{query}” {UNKNOWN_INSTANCE_MESSAGE_END}",
                 f"an id of the split{such}",
             )
             return
-        if self._gathering.is_answered(row):
+        if self._gathering.is_row_answered(row):
             message = f"instance “{query}” is answered in another file as well"
             self.wrong(line, message, "one ranking for each instance")
         self._candidates = choices.candidates(row)
-        self._known = self._documents_of_earlier_blocks(row)
+        self._known = self._find_documents_of_earlier_blocks(row)
         self._block_rows.append(row)
         self._block_starts.append(len(self._documents))
         self._first[row] = self._first[row] or len(self._block_rows)
@@ -390,7 +425,7 @@ class _TrecColumns:
         if self._row is None:
             return
         document = self._candidates.get(fields[2])
-        if document is None and isinstance(self._candidates, Numbered):
+        if document is None and isinstance(self._candidates, NumberByCandidate):
             document = self._candidates.find(fields[2])
         try:
             rank, score = int(fields[3]), float(fields[4])
@@ -398,7 +433,7 @@ class _TrecColumns:
             self.wrong(
                 line,
                 f"rank “{fields[3]}” and score “{fields[4]}” are not two numbers",
-                LINE,
+                TREC_LINE_DESCRIPTION,
                 raw,
             )
             return
@@ -414,10 +449,18 @@ class _TrecColumns:
             self.wrong(line, again, "each candidate once", raw)
         elif not math.isfinite(score):
             self.wrong(
-                line, f"the score “{fields[4]}” is not a finite number", LINE, raw
+                line,
+                f"the score “{fields[4]}” is not a finite number",
+                TREC_LINE_DESCRIPTION,
+                raw,
             )
         elif not -(2**31) <= rank < 2**31:
-            self.wrong(line, f"the rank “{fields[3]}” is out of range", LINE, raw)
+            self.wrong(
+                line,
+                f"the rank “{fields[3]}” is out of range",
+                TREC_LINE_DESCRIPTION,
+                raw,
+            )
         else:
             self._known.add(document)
             self._documents.append(document)
@@ -428,7 +471,9 @@ class _TrecColumns:
         self, line: int | None, message: str, expected: str, raw: bytes = b""
     ) -> None:
         self._problems.note(
-            lambda: self._file.problem(message, expected, line=line, raw=decoded(raw))
+            lambda: self._file.make_problem(
+                message, expected, line=line, raw=decode_utf8_or_windows_1252(raw)
+            )
         )
 
     def close(self) -> None:
@@ -449,13 +494,17 @@ class _TrecColumns:
             )
             ordered = places[np.lexsort((second, -all_scores[places], rows))]
             documents, scores = all_documents[ordered], all_scores[ordered]
-            begins = np.flatnonzero(np.diff(rows, prepend=NO_ROW))
+            begins = np.flatnonzero(np.diff(rows, prepend=NO_ROW_NUMBER))
             lengths = np.diff(begins, append=len(rows))
             tied = np.zeros(len(rows), dtype=bool)
             tied[1:] = (scores[1:] == scores[:-1]) & (rows[1:] == rows[:-1])
             self._gathering.ties += int(tied.sum())
-            for begin, length in zip(begins[:MAX_SHOWN], lengths, strict=False):
-                self._gathering.keep_scores(rows[begin], scores[begin : begin + length])
+            for begin, length in zip(
+                begins[:MAX_STORED_INSTANCES], lengths, strict=False
+            ):
+                self._gathering.store_first_scores(
+                    rows[begin], scores[begin : begin + length]
+                )
             kept = self._limits.kept
             self._gathering.extend(
                 rows[begins].astype(np.intp), lengths, documents, tied, kept=kept
@@ -472,9 +521,11 @@ class _TrecColumns:
         )
         starts = starts[:-1][order]
         # All lines of an instance are sorted together, even in several blocks.
-        ends = np.flatnonzero(np.diff(block_rows, prepend=NO_ROW, append=NO_ROW))
-        for first, last in blocks(
-            np.concatenate([[0], np.cumsum(lengths)])[ends], STEP
+        ends = np.flatnonzero(
+            np.diff(block_rows, prepend=NO_ROW_NUMBER, append=NO_ROW_NUMBER)
+        )
+        for first, last in divide_rows_into_blocks(
+            np.concatenate([[0], np.cumsum(lengths)])[ends], ITEMS_PER_BLOCK
         ):
             chosen = slice(ends[first], ends[last])
             step = lengths[chosen]
@@ -484,7 +535,7 @@ class _TrecColumns:
                 np.repeat(starts[chosen], step) + within,
             )
 
-    def _documents_of_earlier_blocks(self, row: int) -> set[int]:
+    def _find_documents_of_earlier_blocks(self, row: int) -> set[int]:
         block = self._first[row]
         if not block:
             return set()
@@ -502,7 +553,7 @@ class _TrecColumns:
     def _check_ranking_length(self, line: int | None) -> None:
         longest = self._limits.longest
         if self._row is not None and longest is not None and len(self._known) > longest:
-            message, expected = too_long(len(self._known), longest)
+            message, expected = make_too_long_ranking_fault(len(self._known), longest)
             self.wrong(
                 line,
                 f"{message} for “{self._gathering.choices.instances[self._row]}”",
@@ -510,47 +561,50 @@ class _TrecColumns:
             )
 
 
-START, END = b"# ir_metadata.start", b"# ir_metadata.end"
-#: If the ir_metadata header has more than `MAX_HEADER` bytes, its content is ignored.
-MAX_HEADER = 1 << 16
+METADATA_START_LINE, METADATA_END_LINE = b"# ir_metadata.start", b"# ir_metadata.end"
+#: If the ir_metadata header has more than `MAX_METADATA_HEADER_BYTES` bytes, its content is ignored.
+MAX_METADATA_HEADER_BYTES = 1 << 16
 
 
-def ranked_lines(file: InputFile) -> Iterator[tuple[int, bytes]]:
+def iterate_lines_after_metadata(file: InputFile) -> Iterator[tuple[int, bytes]]:
     """Return the lines of a TREC run file with their line numbers, without the
     ir_metadata header.
     """
     lines = enumerate(file.lines(), start=1)
     first = next(lines, None)
-    if first is None or first[1].strip() != START:
+    if first is None or first[1].strip() != METADATA_START_LINE:
         return chain([] if first is None else [first], lines)
     for line in lines:
         if not line[1].startswith(b"#"):
             return chain([line], lines)
-        if line[1].strip() == END:
+        if line[1].strip() == METADATA_END_LINE:
             break
     return lines
 
 
-def header_of(file: InputFile) -> bytes:
+def read_metadata_header(file: InputFile) -> bytes:
     """Return the YAML text in the ir_metadata header of a TREC run file. Return an
     empty text if the file has no such header, or a header that is too long or not
     closed.
     """
-    lines = file.lines(longest=MAX_HEADER)
-    if next(lines, b"").strip() != START:
+    lines = file.lines(longest=MAX_METADATA_HEADER_BYTES)
+    if next(lines, b"").strip() != METADATA_START_LINE:
         return b""
     header = b""
     for line in lines:
-        if line.strip() == END:
+        if line.strip() == METADATA_END_LINE:
             return header
-        if not line.startswith(b"#") or len(header) + len(line) > MAX_HEADER:
+        if (
+            not line.startswith(b"#")
+            or len(header) + len(line) > MAX_METADATA_HEADER_BYTES
+        ):
             break
         header += line.removeprefix(b"#").removeprefix(b" ")
     return b""
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunLimits:
+class RankingReadingSettings:
     """Settings for reading the rankings of a run.
 
     ``longest`` is the maximum number of candidates in a ranking, or None if a ranking
@@ -567,10 +621,10 @@ class RunLimits:
     declares: bool = False
     #: `key` is the JSON key of rankings, and `form` describes runs in messages.
     key: str = "ranked"
-    form: AnswerForm = FORM
+    form: AnswerForm = RANKING_ANSWER_FORM
 
 
-class Declared:
+class StatedCandidateProbabilities:
     """The probabilities of candidates that a run states, in the order of the run. For
     each probability, the object stores the row number of the instance, the number of
     the candidate, and the logarithm of the probability.
@@ -587,7 +641,7 @@ class Declared:
     def __bool__(self) -> bool:
         return bool(self._rows)
 
-    def log_probabilities(self, gold: Lists, candidates: int) -> Floats:
+    def log_probabilities(self, gold: ListColumn, candidates: int) -> Float64Array:
         """Return the log probability that the run assigns to each candidate in
         ``gold``. ``candidates`` is the number of candidates of an instance, between
         which the remaining probability is divided.
@@ -600,9 +654,11 @@ class Declared:
         keys, ordered = keys[order], logs[order]
         left = 1 - np.bincount(rows, np.exp(logs), minlength=len(gold))
         unnamed = candidates - np.bincount(rows, minlength=len(gold))
-        share = np.where(left > NOTHING, left, 0) / np.maximum(unnamed, 1)
+        share = np.where(left > MIN_REMAINING_PROBABILITY, left, 0) / np.maximum(
+            unnamed, 1
+        )
         rest = np.log(share, out=np.full(len(gold), -np.inf), where=share > 0)
-        row_of = np.repeat(np.arange(len(gold)), gold.lengths)
+        row_of = np.repeat(np.arange(len(gold)), gold.list_lengths)
         wanted = row_of * candidates + gold.values
         places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
         return np.where(keys[places] == wanted, ordered[places], rest[row_of])
@@ -617,9 +673,11 @@ class RankedRun:
     candidate.
     """
 
-    lists: Lists
+    lists: ListColumn
     ties: int
-    declared: Declared = field(default_factory=Declared)
+    declared: StatedCandidateProbabilities = field(
+        default_factory=StatedCandidateProbabilities
+    )
     #: `scores` maps row numbers to the scores of the first ranked candidates.
     #: To save memory, scores are stored only for the instances that web pages show.
     scores: Mapping[int, Sequence[float]] = field(default_factory=dict)
@@ -630,7 +688,7 @@ class RankedRun:
 
     @property
     def empty(self) -> int:
-        return int((self.lists.present & (self.lists.lengths == 0)).sum())
+        return int((self.lists.present & (self.lists.list_lengths == 0)).sum())
 
     @property
     def notes(self) -> Mapping[str, int]:
@@ -641,25 +699,25 @@ class RankedRun:
         }
 
 
-class Gathering:
+class RankingCollector:
     """Collects the rankings in the files of a run, with the row number of each ranked
     instance.
     """
 
-    def __init__(self, choices: Choices) -> None:
+    def __init__(self, choices: InstanceAndCandidateLookup) -> None:
         self.choices = choices
         self.ties = 0
-        self.declared = Declared()
+        self.declared = StatedCandidateProbabilities()
         self.scores: dict[int, Sequence[float]] = {}
-        self._rows, self._builder = array("i"), ListsBuilder()
+        self._rows, self._builder = array("i"), ListColumnBuilder()
         self._answered = bytearray(len(choices))
 
     def __contains__(self, name: object) -> bool:
         """Return True if a ranking of the instance has already been added."""
         row = self.choices.rows.get(name) if isinstance(name, str) else None
-        return row is not None and self.is_answered(row)
+        return row is not None and self.is_row_answered(row)
 
-    def is_answered(self, row: int) -> bool:
+    def is_row_answered(self, row: int) -> bool:
         return bool(self._answered[row])
 
     def add(
@@ -669,7 +727,7 @@ class Gathering:
         tied: Sequence[bool] | None,
         scores: Sequence[float],
     ) -> None:
-        self.keep_scores(row, scores)
+        self.store_first_scores(row, scores)
         self._answered[row] = True
         self._rows.append(row)
         self._builder.add(numbers, tied)
@@ -679,7 +737,7 @@ class Gathering:
         self,
         rows: NDArray[np.intp],
         lengths: NDArray[np.int64],
-        values: Numbers,
+        values: Int32Array,
         tied: NDArray[np.bool_] | None = None,
         *,
         kept: int | None = None,
@@ -699,32 +757,35 @@ class Gathering:
         self._rows.frombytes(rows.astype(np.int32).tobytes())
         self._builder.extend(lengths, values, tied)
 
-    def keep_scores(self, row: int, scores: Iterable[float]) -> None:
-        if row < MAX_SHOWN and (
-            first := [float(score) for score in islice(scores, TOP)]
+    def store_first_scores(self, row: int, scores: Iterable[float]) -> None:
+        if row < MAX_STORED_INSTANCES and (
+            first := [float(score) for score in islice(scores, MAX_STORED_CANDIDATES)]
         ):
             self.scores[int(row)] = first
 
     def run(self) -> RankedRun:
         """Return the collected rankings as a run, in the order of the gold instances."""
-        places = np.full(len(self.choices), NO_ROW, dtype=np.intp)
+        places = np.full(len(self.choices), NO_ROW_NUMBER, dtype=np.intp)
         places[np.frombuffer(self._rows, dtype=np.int32) if self._rows else []] = (
             np.arange(len(self._rows))
         )
         return RankedRun(
-            self._builder.build().take(places), self.ties, self.declared, self.scores
+            self._builder.build().select_rows(places),
+            self.ties,
+            self.declared,
+            self.scores,
         )
 
 
 #: `Fault` contains an error message and a description of the expected value.
-Fault = tuple[str, str]
-#: An error message lists at most `NAMED` unknown candidates of a ranking.
-NAMED = 3
+MessageAndExpected = tuple[str, str]
+#: An error message lists at most `MAX_UNKNOWN_CANDIDATES_NAMED` unknown candidates of a ranking.
+MAX_UNKNOWN_CANDIDATES_NAMED = 3
 
 
-def unknown_candidates(
+def find_unknown_candidates_fault(
     names: Collection[str], candidates: Container[str]
-) -> list[Fault]:
+) -> list[MessageAndExpected]:
     """Return a fault that lists the unknown candidates of a ranking, or an empty list
     if all candidates are known.
     """
@@ -733,13 +794,22 @@ def unknown_candidates(
         for position, name in enumerate(names, start=1)
         if name not in candidates
     ]
-    some = ", ".join(f"“{name}” at place {place}" for place, name in unknown[:NAMED])
-    more = f" and {len(unknown) - NAMED} more" if len(unknown) > NAMED else ""
+    some = ", ".join(
+        f"“{name}” at place {place}"
+        for place, name in unknown[:MAX_UNKNOWN_CANDIDATES_NAMED]
+    )
+    more = (
+        f" and {len(unknown) - MAX_UNKNOWN_CANDIDATES_NAMED} more"
+        if len(unknown) > MAX_UNKNOWN_CANDIDATES_NAMED
+        else ""
+    )
     message = f"{len(unknown)} of {len(names)} are no candidates: {some}{more}"
     return [(message, "ids of the candidates of this instance")] if unknown else []
 
 
-def duplicates(names: Iterable[str]) -> Iterator[Fault]:
+def find_duplicate_candidate_faults(
+    names: Iterable[str],
+) -> Iterator[MessageAndExpected]:
     """Yield a fault for each candidate that a ranking contains a second time."""
     first: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
@@ -751,56 +821,76 @@ def duplicates(names: Iterable[str]) -> Iterator[Fault]:
         first.setdefault(name, position)
 
 
-def too_long(length: int, longest: int) -> Fault:
+def make_too_long_ranking_fault(length: int, longest: int) -> MessageAndExpected:
     return f"{length:,} candidates are ranked", f"at most {longest:,}"
 
 
-FIELD, LOGS = "probabilities", "log_probabilities"
-EXAMPLES = {FIELD: '{"W12": 0.6, "W7": 0.1}', LOGS: '{"W12": -0.51, "W7": -2.3}'}
-#: The sum of a line's probabilities may exceed 1 by `TOLERANCE` because of rounding.
-#: A remaining probability below `NOTHING` is set to 0 for all other candidates.
-TOLERANCE, NOTHING = 0.001, 1e-9
-Floats = NDArray[np.float64]
+PROBABILITIES_FIELD, LOG_PROBABILITIES_FIELD = "probabilities", "log_probabilities"
+PROBABILITIES_EXAMPLES = {
+    PROBABILITIES_FIELD: '{"W12": 0.6, "W7": 0.1}',
+    LOG_PROBABILITIES_FIELD: '{"W12": -0.51, "W7": -2.3}',
+}
+#: The sum of a line's probabilities may exceed 1 by `SUM_TOLERANCE` because of rounding.
+#: A remaining probability below `MIN_REMAINING_PROBABILITY` is set to 0 for all other candidates.
+SUM_TOLERANCE, MIN_REMAINING_PROBABILITY = 0.001, 1e-9
+Float64Array = NDArray[np.float64]
 
 
-class DeclaredLists(Lists):
+class RankingsWithProbabilities(ListColumn):
     """The rankings of a run that also states probabilities of candidates.
     ``candidates`` is the number of candidates that each ranking could contain.
     """
 
-    def __init__(self, lists: Lists, declared: Declared, candidates: int) -> None:
+    def __init__(
+        self, lists: ListColumn, declared: StatedCandidateProbabilities, candidates: int
+    ) -> None:
         super().__init__(lists.values, lists.offsets, lists.present, lists.tied)
         self.declared, self.candidates = declared, candidates
 
 
-def read_declared(
+def parse_candidate_log_probabilities(
     record: Mapping[str, Any], candidates: Mapping[str, int]
-) -> dict[int, float] | list[Fault]:
+) -> dict[int, float] | list[MessageAndExpected]:
     """Return a mapping from candidate number to log probability for a line of a run, or
     a list of faults. Return an empty mapping if the line states no probabilities.
     """
-    fields = [name for name in (FIELD, LOGS) if record.get(name) is not None]
+    fields = [
+        name
+        for name in (PROBABILITIES_FIELD, LOG_PROBABILITIES_FIELD)
+        if record.get(name) is not None
+    ]
     if not fields:
         return {}
     if len(fields) > 1:
-        return [(f"the line has both “{FIELD}” and “{LOGS}”", "one of them")]
+        return [
+            (
+                f"the line has both “{PROBABILITIES_FIELD}” and “{LOG_PROBABILITIES_FIELD}”",
+                "one of them",
+            )
+        ]
     [name] = fields
     values = record[name]
     if not isinstance(values, dict):
         return [
-            (f"“{name}” is {json_kind(values)}", f"an object such as {EXAMPLES[name]}")
+            (
+                f"“{name}” is {describe_json_type(values)}",
+                f"an object such as {PROBABILITIES_EXAMPLES[name]}",
+            )
         ]
-    faults = unknown_candidates(values, candidates)
-    low, high = (0, 1) if name == FIELD else (-sys.float_info.max, 0)
+    faults = find_unknown_candidates_fault(values, candidates)
+    low, high = (0, 1) if name == PROBABILITIES_FIELD else (-sys.float_info.max, 0)
     expected = (
         "a number from 0 to 1"
-        if name == FIELD
+        if name == PROBABILITIES_FIELD
         else "a natural logarithm, which is never above 0"
     )
     for key, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int | float):
             faults.append(
-                (f"the value of “{key}” in “{name}” is {json_kind(value)}", expected)
+                (
+                    f"the value of “{key}” in “{name}” is {describe_json_type(value)}",
+                    expected,
+                )
             )
         elif not low <= value <= high:
             faults.append(
@@ -813,18 +903,18 @@ def read_declared(
         return faults
     logs = (
         values
-        if name == LOGS
+        if name == LOG_PROBABILITIES_FIELD
         else {key: math.log(v) if v else -math.inf for key, v in values.items()}
     )
     if len({candidates[key] for key in logs}) < len(logs):
-        return list(duplicates(map(nfc, logs)))
+        return list(find_duplicate_candidate_faults(map(normalise_to_nfc, logs)))
     declared = {candidates[key]: float(log) for key, log in logs.items()}
     total = math.fsum(map(math.exp, declared.values()))
-    if total > 1 + TOLERANCE:
+    if total > 1 + SUM_TOLERANCE:
         return [
             (
                 f"the probabilities in “{name}” sum to {total:.4g}",
-                f"no more than 1, to {TOLERANCE}",
+                f"no more than 1, to {SUM_TOLERANCE}",
             )
         ]
     return declared

@@ -5,8 +5,12 @@ from pathlib import Path
 import pytest
 
 from citeboard.core.confined.limits import ResourceLimits
-from citeboard.core.confined.pool import ForkServerSetup, SandboxedWork, SandboxPool
-from citeboard.core.confined.rights import MEANS, NAMESPACES, SECCOMP
+from citeboard.core.confined.pool import (
+    ForkServerSetup,
+    SandboxedFunctionCall,
+    SandboxPool,
+)
+from citeboard.core.confined.rights import CONFINEMENT_MECHANISMS, NAMESPACES, SECCOMP
 from citeboard.core.confined.turns import UploadSender
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,7 +24,7 @@ LIMITS = ResourceLimits(
 )
 
 
-def make_pool(folder, *, size=2, means=MEANS):
+def make_pool(folder, *, size=2, means=CONFINEMENT_MECHANISMS):
     setup = ForkServerSetup(
         path=[ROOT / "platform", ROOT],
         readable=[ROOT / "platform", ROOT / "tests"],
@@ -32,7 +36,7 @@ def make_pool(folder, *, size=2, means=MEANS):
 
 def work(name, limits=LIMITS, files=None, shared=None, **arguments):
     program = f"tests.core.confined.hostile:{name}"
-    return SandboxedWork(
+    return SandboxedFunctionCall(
         program=program,
         arguments=arguments,
         limits=limits,
@@ -52,7 +56,7 @@ def result(pool, name, *, owner=None, **given):
 
 #: Kernels as there are, simulated by leaving out what others have.
 KERNELS = {
-    "kernel": MEANS,
+    "kernel": CONFINEMENT_MECHANISMS,
     "without Landlock": (NAMESPACES, SECCOMP),
     "limits": (),
 }

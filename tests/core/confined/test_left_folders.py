@@ -12,8 +12,8 @@ from citeboard.core.confined.left_folders import remove_folder
 from citeboard.core.confined.limits import ResourceLimits
 from citeboard.core.confined.pool import (
     UNCOUNTABLE_FOLDER_MESSAGE,
-    LimitExceeded,
-    WrittenFiles,
+    ResourceLimitExceeded,
+    WrittenFilesMonitor,
 )
 from citeboard.core.confined.rights import NOBODY_USER_ID
 
@@ -70,9 +70,9 @@ LEFT = {
 @pytest.mark.parametrize("left", LEFT)
 def test_a_folder_that_cannot_be_counted_ends_the_program_and_is_removed(left):
     def act(folder: Path) -> None:
-        written = WrittenFiles(folder, LIMITS)
+        written = WrittenFilesMonitor(folder, LIMITS)
         LEFT[left](folder)
-        with pytest.raises(LimitExceeded, match=UNCOUNTABLE_FOLDER_MESSAGE):
+        with pytest.raises(ResourceLimitExceeded, match=UNCOUNTABLE_FOLDER_MESSAGE):
             written.check()
 
     assert without_privileges(act)

@@ -12,16 +12,16 @@ from dataclasses import replace
 import pytest
 
 from citeboard.core.confined import pool as pool_module, probe, rights
-from citeboard.core.confined.pool import LimitExceeded, ProgramFailed
+from citeboard.core.confined.pool import ResourceLimitExceeded, SandboxedProgramFailed
 from citeboard.core.confined.rights import LANDLOCK, SECCOMP
 from tests.core.confined.conftest import LIMITS, make_pool, result
 
 SHORT = replace(LIMITS, cpu_seconds=1, wall_seconds=120)
 needs_landlock = pytest.mark.skipif(
-    not rights.landlock_version(), reason="this kernel has no Landlock"
+    not rights.find_landlock_version(), reason="this kernel has no Landlock"
 )
 needs_seccomp = pytest.mark.skipif(
-    not rights.has_call_filter(), reason="no filter for this kind of machine"
+    not rights.has_system_call_filter(), reason="no filter for this kind of machine"
 )
 
 
@@ -45,7 +45,7 @@ def test_a_program_gets_arguments_files_and_what_is_shared(pool, tmp_path):
 def test_its_folder_is_gone_afterwards(pool):
     before = sorted(pool._folder.iterdir())
     result(pool, "echo")
-    with pytest.raises(ProgramFailed):
+    with pytest.raises(SandboxedProgramFailed):
         result(pool, "fail")
     assert sorted(pool._folder.iterdir()) == before == []
 
@@ -65,22 +65,24 @@ def test_a_folder_that_is_held_for_a_moment_goes_all_the_same(pool, monkeypatch)
 
 
 def test_computing_without_end_is_ended(pool):
-    with pytest.raises(LimitExceeded, match="took more than 1 s of computing"):
+    with pytest.raises(ResourceLimitExceeded, match="took more than 1 s of computing"):
         result(pool, "burn", limits=SHORT)
 
 
 def test_a_program_that_hangs_is_ended(pool):
-    with pytest.raises(LimitExceeded, match=r"took more than 0\.3 s"):
+    with pytest.raises(ResourceLimitExceeded, match=r"took more than 0\.3 s"):
         result(pool, "hang", limits=replace(LIMITS, wall_seconds=0.3))
 
 
 def test_memory_is_bounded(pool):
-    with pytest.raises(LimitExceeded, match="needed more than 256 MB of memory"):
+    with pytest.raises(
+        ResourceLimitExceeded, match="needed more than 256 MB of memory"
+    ):
         result(pool, "fill_memory")
 
 
 def test_files_are_bounded(pool):
-    with pytest.raises(LimitExceeded, match="wrote a file of more than 8 MB"):
+    with pytest.raises(ResourceLimitExceeded, match="wrote a file of more than 8 MB"):
         result(pool, "fill_disk")
 
 
@@ -100,14 +102,16 @@ def test_the_environment_holds_no_secret(pool, monkeypatch):
 
 def test_a_program_that_ends_itself_or_fails_is_told_as_such(pool, caplog):
     for name in ("die", "fail"):
-        with pytest.raises(ProgramFailed, match="the process ended with"):
+        with pytest.raises(SandboxedProgramFailed, match="the process ended with"):
             result(pool, name)
     assert "a reader's own fault" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["link_result", "pipe_result", "return_nonsense"])
 def test_a_result_that_is_none_is_not_believed(pool, name):
-    with pytest.raises(ProgramFailed, match=r"left no result|the process ended with 1"):
+    with pytest.raises(
+        SandboxedProgramFailed, match=r"left no result|the process ended with 1"
+    ):
         result(pool, name)
 
 
@@ -159,7 +163,7 @@ def test_memory_and_messages_shared_by_name_are_closed(closed_pool):
     [("write_files", "more than 20 files"), ("write_bytes", "more than 16 MB")],
 )
 def test_files_and_bytes_are_bounded_in_sum_too(pool, name, words):
-    with pytest.raises(LimitExceeded, match=f"it wrote {words}"):
+    with pytest.raises(ResourceLimitExceeded, match=f"it wrote {words}"):
         result(pool, name, limits=replace(LIMITS, total_files=20, total_mb=16))
 
 
@@ -170,7 +174,7 @@ def test_what_a_kernel_leaves_open_is_found_by_trying():
         "processes",
         "ipc",
     ]
-    if rights.landlock_version() and rights.has_call_filter():
+    if rights.find_landlock_version() and rights.has_system_call_filter():
         assert probe.find_reachable_resources() == []
         assert probe.find_reachable_resources([SECCOMP]) == ["files"]
         assert "network" in probe.find_reachable_resources([LANDLOCK])
@@ -186,7 +190,7 @@ def test_the_network_is_closed(closed_pool):
 
 @needs_seccomp
 def test_no_program_is_executed(closed_pool):
-    with pytest.raises(ProgramFailed):
+    with pytest.raises(SandboxedProgramFailed):
         result(closed_pool, "start_program")
 
 
@@ -210,7 +214,7 @@ def test_a_server_that_does_not_answer_is_replaced(pool, monkeypatch):
             hurried.undo()
             close()
 
-        hurried.setattr(pool_module, "MAX_SILENCE_SECONDS", 0.1)
+        hurried.setattr(pool_module, "MAX_FORK_SERVER_SILENCE_SECONDS", 0.1)
         hurried.setattr(server, "close", close_in_peace)
         assert result(pool, "echo", number=3)["given"] == {"number": 3}
     assert pool._server.pid != first
@@ -220,7 +224,7 @@ def test_a_closed_pool_takes_no_more_work(tmp_path):
     pool = make_pool(tmp_path / "work")
     result(pool, "echo")
     pool.close()
-    with pytest.raises(ProgramFailed, match="closed"):
+    with pytest.raises(SandboxedProgramFailed, match="closed"):
         result(pool, "echo")
 
 

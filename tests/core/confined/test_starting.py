@@ -11,7 +11,7 @@ from citeboard.core.confined.pool import ForkServer
 
 @pytest.fixture(autouse=True)
 def short_silence(monkeypatch):
-    monkeypatch.setattr(pool, "MAX_SILENCE_SECONDS", 0.01)
+    monkeypatch.setattr(pool, "MAX_FORK_SERVER_SILENCE_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -22,8 +22,10 @@ def lines() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 def heard(monkeypatch, line: socket.socket, computing) -> str:
-    monkeypatch.setattr(ForkServer, "_computing_seconds", lambda _self: computing())
-    return ForkServer.__new__(ForkServer)._receive_while_computing(line)
+    monkeypatch.setattr(
+        ForkServer, "_measure_processor_seconds", lambda _self: computing()
+    )
+    return ForkServer.__new__(ForkServer)._receive_end_message(line)
 
 
 def test_a_server_that_computes_is_waited_for(monkeypatch, lines):
@@ -46,7 +48,7 @@ def test_a_server_that_idles_is_given_up(monkeypatch, lines):
 def test_a_server_that_is_gone_is_given_up_at_once(monkeypatch, lines):
     ours, theirs = lines
     theirs.close()
-    monkeypatch.setattr(pool, "MAX_SILENCE_SECONDS", 60.0)
+    monkeypatch.setattr(pool, "MAX_FORK_SERVER_SILENCE_SECONDS", 60.0)
 
     def computing() -> float:
         raise AssertionError("nobody computes")

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from citeboard.core.confined import pool as pool_module, turns as turns_module
-from citeboard.core.confined.pool import LimitExceeded, ServerLost
+from citeboard.core.confined.pool import ForkServerLost, ResourceLimitExceeded
 from citeboard.core.confined.turns import (
-    HourlyLimitReached,
-    PoolFull,
-    ReadQueue,
+    HourlyReadingLimitReached,
+    SandboxPoolFull,
+    UploadReadQueue,
     UploadSender,
 )
 from tests.core.confined.conftest import LIMITS, make_pool, result, work
@@ -23,7 +23,7 @@ HANGING = work("hang", limits=replace(LIMITS, wall_seconds=600))
 @pytest.fixture
 def crowd(tmp_path, monkeypatch):
     """A pool whose waiting ends soon, and a way to fill it; what hangs ends with the pool."""
-    monkeypatch.setattr(turns_module, "PATIENCE", 0.2)
+    monkeypatch.setattr(turns_module, "MAX_READ_WAIT_SECONDS", 0.2)
     pool = make_pool(tmp_path / "work", size=2)
     threads = []
 
@@ -38,7 +38,7 @@ def crowd(tmp_path, monkeypatch):
 
         threads.append(threading.Thread(target=hang, daemon=True))
         threads[-1].start()
-        assert pool.turns.wait_until_busy(taken + 1, 60)
+        assert pool.turns.wait_for_running_requests(taken + 1, 60)
 
     yield pool, occupy
     pool.close()
@@ -50,7 +50,7 @@ def test_a_full_pool_says_when_to_come_back(crowd):
     pool, occupy = crowd
     occupy("anna")
     occupy("bert")
-    with pytest.raises(PoolFull, match="many files are being read") as refused:
+    with pytest.raises(SandboxPoolFull, match="many files are being read") as refused:
         result(pool, "echo", owner="cora")
     assert refused.value.retry_after > 0
 
@@ -58,7 +58,7 @@ def test_a_full_pool_says_when_to_come_back(crowd):
 def test_one_owner_never_has_all_of_it(crowd):
     pool, occupy = crowd
     occupy("anna")
-    with pytest.raises(PoolFull):
+    with pytest.raises(SandboxPoolFull):
         result(pool, "echo", owner="anna")
     assert result(pool, "echo", owner="bert", number=1)["given"] == {"number": 1}
 
@@ -85,7 +85,7 @@ def test_a_hang_is_ended_alone_and_others_go_on(crowd):
     def hang():
         try:
             result(pool, "hang", owner="anna", limits=replace(LIMITS, wall_seconds=1.5))
-        except LimitExceeded as reason:
+        except ResourceLimitExceeded as reason:
             ended.append(str(reason))
 
     result(pool, "echo", owner="bert")
@@ -118,7 +118,7 @@ def test_a_file_that_is_being_read_gives_way_to_one_whose_sender_kept_others_wai
 
     def hang():
         with (
-            pytest.raises(PoolFull) as refused,
+            pytest.raises(SandboxPoolFull) as refused,
             pool.done(HANGING, sender=person("mallory")),
         ):
             pass
@@ -127,10 +127,10 @@ def test_a_file_that_is_being_read_gives_way_to_one_whose_sender_kept_others_wai
     pool.turns.kept_waiting.add(("team mallory",), 2.5)
     thread = threading.Thread(target=hang)
     thread.start()
-    assert pool.turns.wait_until_busy(1, 60)
+    assert pool.turns.wait_for_running_requests(1, 60)
     assert result(pool, "echo", owner="anna", number=1)["given"] == {"number": 1}
     thread.join(60)
-    assert told == [PoolFull.words]
+    assert told == [SandboxPoolFull.words]
     assert pool.turns.used["account mallory"] > 0
     assert pool.turns.used["account anna"] > 0
     pool.close()
@@ -140,19 +140,19 @@ def test_a_busy_machine_refuses_no_run_that_is_submitted(tmp_path, monkeypatch):
     """Be it that no process comes to its start, or that one takes long without computing."""
     pool = make_pool(tmp_path / "work")
     short = work("hang", limits=replace(LIMITS, wall_seconds=0.3))
-    with pytest.raises(PoolFull), pool.done(short, sender=person("anna")):
+    with pytest.raises(SandboxPoolFull), pool.done(short, sender=person("anna")):
         pass
     with (
-        pytest.raises(LimitExceeded),
+        pytest.raises(ResourceLimitExceeded),
         pool.done(short, sender=person("anna", submits=False)),
     ):
         pass
 
     def lost(*given):
-        raise ServerLost
+        raise ForkServerLost
 
     monkeypatch.setattr(pool_module.ForkServer, "run", lost)
-    with pytest.raises(PoolFull), pool.done(work("echo"), sender=person("anna")):
+    with pytest.raises(SandboxPoolFull), pool.done(work("echo"), sender=person("anna")):
         pass
     pool.close()
 
@@ -163,14 +163,14 @@ def person(name, **facts):
 
 def ordered(*waiting, kept=()):
     """Whose turn comes when, of those who came in this order."""
-    turns = ReadQueue(1, 100)
+    turns = UploadReadQueue(1, 100)
     for key, seconds in kept:
         turns.kept_waiting.add((key,), seconds)
     came = [
-        turns_module.ReadRequest(sender, number)
+        turns_module.UploadReadRequest(sender, number)
         for number, sender in enumerate(waiting)
     ]
-    return [turn.sender.account for turn in sorted(came, key=turns._priority_of)]
+    return [turn.sender.account for turn in sorted(came, key=turns._compute_priority)]
 
 
 def test_submissions_come_before_checks_then_who_kept_others_waiting_for_less_then_who_came_first():
@@ -185,11 +185,13 @@ def test_submissions_come_before_checks_then_who_kept_others_waiting_for_less_th
 
 
 def test_reading_counts_for_the_order_where_it_kept_somebody_else_waiting():
-    turns = ReadQueue(2, 100)
+    turns = UploadReadQueue(2, 100)
     for waits, counted in ((False, 0), (True, 3)):
         if waits:
-            turns._waiting.append(turns_module.ReadRequest(person("anna"), 9))
-        turns.charge(turns_module.ReadRequest(person("mallory"), 1), 3)
+            turns._waiting.append(turns_module.UploadReadRequest(person("anna"), 9))
+        turns.record_processor_seconds(
+            turns_module.UploadReadRequest(person("mallory"), 1), 3
+        )
         assert round(turns.kept_waiting["account mallory"], 2) == counted
     assert turns.used["account mallory"] == 6
 
@@ -211,11 +213,11 @@ def test_a_team_of_many_accounts_counts_as_one_and_so_does_a_network():
 
 
 def test_an_account_has_so_much_computing_an_hour_for_what_can_wait(monkeypatch):
-    turns = ReadQueue(2, 10)
+    turns = UploadReadQueue(2, 10)
     with turns.turn(person("anna")) as turn:
-        turns.charge(turn, 11)
+        turns.record_processor_seconds(turn, 11)
     with (
-        pytest.raises(HourlyLimitReached, match="10 s of computing") as refused,
+        pytest.raises(HourlyReadingLimitReached, match="10 s of computing") as refused,
         turns.turn(person("anna")),
     ):
         pass
@@ -251,12 +253,12 @@ def test_a_reader_stays_in_the_session_within_which_niceness_counts(tmp_path):
 def test_where_too_many_are_here_the_last_in_turn_goes_and_not_the_last_that_came(
     monkeypatch,
 ):
-    monkeypatch.setattr(turns_module, "PATIENCE", 60)
-    turns = ReadQueue(2, 100)
+    monkeypatch.setattr(turns_module, "MAX_READ_WAIT_SECONDS", 60)
+    turns = UploadReadQueue(2, 100)
     turns.kept_waiting.add(("team m1",), 50)
-    waiting = [turns_module.ReadRequest(person(f"m{n}"), n) for n in range(8)]
+    waiting = [turns_module.UploadReadRequest(person(f"m{n}"), n) for n in range(8)]
     turns._waiting.extend(waiting)
-    honest = turns_module.ReadRequest(person("anna"), 9)
+    honest = turns_module.UploadReadRequest(person("anna"), 9)
     turns._waiting.append(honest)
     with turns._changed:
         turns._reject_excess_request(honest)
@@ -266,7 +268,7 @@ def test_where_too_many_are_here_the_last_in_turn_goes_and_not_the_last_that_cam
 @pytest.mark.mass
 def test_one_honest_team_is_read_beside_many_hostile_accounts(tmp_path, monkeypatch):
     """Each of them keeps sending what never ends; the honest files are all read, and theirs give way."""
-    monkeypatch.setattr(turns_module, "PATIENCE", 60)
+    monkeypatch.setattr(turns_module, "MAX_READ_WAIT_SECONDS", 60)
     pool, over, turned_away = (
         make_pool(tmp_path / "work", size=2),
         threading.Event(),
@@ -278,7 +280,7 @@ def test_one_honest_team_is_read_beside_many_hostile_accounts(tmp_path, monkeypa
             try:
                 with pool.done(HANGING, sender=person(name)):
                     pass
-            except PoolFull:
+            except SandboxPoolFull:
                 turned_away.append(name)
             except Exception:  # noqa: BLE001  (the pool is closed at the end)
                 return
@@ -287,7 +289,7 @@ def test_one_honest_team_is_read_beside_many_hostile_accounts(tmp_path, monkeypa
     threads = [threading.Thread(target=attack, args=(name,)) for name in accounts]
     for thread in threads:
         thread.start()
-    assert pool.turns.wait_until_busy(2, 60)
+    assert pool.turns.wait_for_running_requests(2, 60)
     for number in range(mass(3, 20)):
         with pool.done(work("echo", number=number), sender=person("anna")) as done:
             assert done.result["given"] == {"number": number}

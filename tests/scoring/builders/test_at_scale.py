@@ -13,9 +13,9 @@ import pytest
 from scoring.__main__ import main
 from scoring.tools.builders import parts, tagging
 from scoring.tools.builders.parts import Workers
-from scoring.tools.builders.reading import records
+from scoring.tools.builders.reading import iterate_records
 from tasks.types import InputRefused
-from tasks.types.problems import Unavailable
+from tasks.types.problems import SoftwareUnavailable
 from tests.resting import rests_on_scorer
 from tests.scoring.builders.corpora import (
     s2orc_metadata,
@@ -235,7 +235,7 @@ def test_a_line_belongs_to_the_stretch_in_which_it_begins(tmp_path):
     for step in (1, 7, 16, 33, size):
         bounds = [(start, min(start + step, size)) for start in range(0, size, step)]
         assert [
-            row for start, end in bounds for row in records(path, start, end)
+            row for start, end in bounds for row in iterate_records(path, start, end)
         ] == rows
 
 
@@ -341,7 +341,7 @@ def test_a_cluster_needs_a_folder_that_its_machines_share(tmp_path, capsys):
 
 def test_without_its_package_a_cluster_is_told_to_be_missing(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(Unavailable, match="needs the package distributed"):
+    with pytest.raises(SoftwareUnavailable, match="needs the package distributed"):
         Workers(cluster="tcp://127.0.0.1:1").run(take, [Step(out=tmp_path / "0")])
 
 
@@ -376,6 +376,8 @@ def test_a_cluster_that_does_not_answer_is_named(tmp_path, monkeypatch):
     pytest.importorskip(
         "distributed", reason="the package distributed is not installed"
     )
-    monkeypatch.setattr("scoring.tools.builders.parts.PATIENCE", 1)
-    with pytest.raises(Unavailable, match=r"no cluster answers at tcp://127.0.0.1:1"):
+    monkeypatch.setattr("scoring.tools.builders.parts.CLUSTER_TIMEOUT_SECONDS", 1)
+    with pytest.raises(
+        SoftwareUnavailable, match=r"no cluster answers at tcp://127.0.0.1:1"
+    ):
         Workers(cluster="tcp://127.0.0.1:1").run(take, [Step(out=tmp_path / "0")])

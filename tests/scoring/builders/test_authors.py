@@ -7,7 +7,7 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import task_type
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.scoring.builders.corpora import write_corpus, write_lines
 from tests.scoring.builders.test_diagnostic import build, facts, rows, s2ag
 from tests.scoring.offline import score
@@ -78,7 +78,9 @@ def test_candidates_have_what_is_known_of_their_authors_and_participants_see_it(
 ):
     out = build(corpus, tmp_path / "season", "--every-context", "--no-baselines")
     own = task_type(SLUG)
-    public = dict(own.public_files(open_input(out / "gold"), own.checked_options({})))
+    public = dict(
+        own.public_files(open_input_files(out / "gold"), own.validate_options({}))
+    )
     shown = {
         line["ref_id"]: line
         for line in map(json.loads, public["references.jsonl"].splitlines())

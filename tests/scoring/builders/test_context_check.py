@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.papers.context_check import COLUMNS
+from scoring.papers.context_check import SHEET_COLUMNS
 from tests.scoring.builders.corpora import write_corpus
 from tests.scoring.builders.test_diagnostic import build, rows
 from tests.tasks.types.rankings import write_recommendation
@@ -33,7 +33,7 @@ def fill(
     path: Path, sheet: list[dict], answer, delimiter: str = ",", encoding: str = "utf-8"
 ) -> Path:
     with path.open("w", encoding=encoding, newline="") as file:
-        writer = csv.DictWriter(file, COLUMNS, delimiter=delimiter)
+        writer = csv.DictWriter(file, SHEET_COLUMNS, delimiter=delimiter)
         writer.writeheader()
         writer.writerows(
             {**line, "answer": answer(place, line)} for place, line in enumerate(sheet)
@@ -235,7 +235,7 @@ def test_a_line_that_is_answered_twice_is_refused_by_its_number(
             "the sheet has no column “class”; expected the columns id, asked, class",
         ),
         (
-            ",".join(COLUMNS) + "\n",
+            ",".join(SHEET_COLUMNS) + "\n",
             "nothing is answered; expected yes or no in “answer”",
         ),
     ],

@@ -250,10 +250,12 @@ def test_the_data_sheet_names_every_rule_and_threshold(built):
 
 def test_ids_do_not_name_the_papers_that_the_contexts_come_from(built):
     from tasks.types import task_type
-    from tasks.types.files import open_input
+    from tasks.types.files import open_input_files
 
     own = task_type("citation-recommendation")
-    public = dict(own.public_files(open_input(built / "gold"), own.checked_options({})))
+    public = dict(
+        own.public_files(open_input_files(built / "gold"), own.validate_options({}))
+    )
     assert len(public) == 2
     for row in rows(built):
         assert row["citing_id"] not in row["id"]
@@ -292,7 +294,7 @@ def test_thresholds_are_mean_and_deviation_without_outliers():
     assert compute_length_thresholds(counts, outlier_z=3).dropped == 1
     found = compute_length_thresholds(counts, outlier_z=3)
     assert (found.low, found.high, found.mean, found.deviation) == (10, 20, 15, 5)
-    assert [found.length(tokens) for tokens in (9, 10, 20, 21)] == [
+    assert [found.classify_length(tokens) for tokens in (9, 10, 20, 21)] == [
         "short",
         "medium",
         "medium",

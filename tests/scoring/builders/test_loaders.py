@@ -8,7 +8,7 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.tools.builders.load_clsumm import load as load_clsumm
-from scoring.tools.builders.reading import choose_loader, records
+from scoring.tools.builders.reading import choose_loader, iterate_records
 from tasks.types import InputRefused
 from tests.scoring.builders.corpora import (
     Heap,
@@ -226,7 +226,8 @@ def test_halves_of_characters_and_numbers_of_very_many_digits_stop_nobody(tmp_pa
         == 0
     )
     assert (
-        next(records(tmp_path / "corpus" / "papers.jsonl"))["title"] == "Half a ? smile"
+        next(iterate_records(tmp_path / "corpus" / "papers.jsonl"))["title"]
+        == "Half a ? smile"
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import task_type
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.mass import mass
 from tests.resting import rests_on_scorer
 from tests.scoring.builders.corpora import write_corpus
@@ -55,7 +55,9 @@ def resolution(tmp_path) -> Path:
 
 def public(slug: str, season: Path) -> dict[str, list[dict]]:
     own = task_type(slug)
-    files = own.public_files(open_input(season / "gold"), own.checked_options({}))
+    files = own.public_files(
+        open_input_files(season / "gold"), own.validate_options({})
+    )
     return {
         name: [json.loads(line) for line in content.decode().splitlines()]
         for name, content in files
@@ -137,13 +139,15 @@ def test_the_index_that_checks_uploads_holds_no_answer(request, slug):
         "diagnostic" if slug == "citation-recommendation" else "resolution"
     )
     own = task_type(slug)
-    files = open_input(season / "gold")
-    by_gold = own.read_gold(files, own.checked_options({})).index
+    files = open_input_files(season / "gold")
+    by_gold = own.read_gold(files, own.validate_options({})).index
     folder = season.parent / "inputs"
     folder.mkdir()
-    for name, content in own.public_files(files, own.checked_options({})):
+    for name, content in own.public_files(files, own.validate_options({})):
         (folder / name).write_bytes(content)
-    assert own.read_inputs(open_input(folder), own.checked_options({})) == by_gold
+    assert (
+        own.read_inputs(open_input_files(folder), own.validate_options({})) == by_gold
+    )
 
 
 def test_the_sweep_gives_the_same_table_twice(tmp_path, capsys):

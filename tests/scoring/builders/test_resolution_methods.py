@@ -13,7 +13,7 @@ from scoring.tools.baselines.resolution import (
     make_query_text,
 )
 from tasks.types import InputRefused, task_type
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.scoring.builders.corpora import unarxive_paper, write_lines
 from tests.scoring.builders.test_resolution_builder import TOPICS, write_collection
 from tests.scoring.offline import score
@@ -183,7 +183,9 @@ def test_participants_get_texts_and_what_others_say_and_no_word_of_tested_papers
 ):
     out = build(corpus, tmp_path / "season", "--with-texts", "--with-inlinks")
     own = task_type("citation-resolution")
-    public = dict(own.public_files(open_input(out / "gold"), own.checked_options({})))
+    public = dict(
+        own.public_files(open_input_files(out / "gold"), own.validate_options({}))
+    )
     assert set(public) == {"contexts.jsonl", "references.jsonl", "inlinks.jsonl"}
     assert [json.loads(line) for line in public["inlinks.jsonl"].splitlines()] == [
         {
@@ -212,7 +214,7 @@ def test_gold_whose_inlinks_are_of_a_tested_paper_is_refused(corpus, tmp_path):
     write_lines(out / "gold" / "inlinks.jsonl", [row, {"citing": "z"}])
     own = task_type("citation-resolution")
     with pytest.raises(InputRefused) as refused:
-        own.read_gold(open_input(out / "gold"), own.checked_options({}))
+        own.read_gold(open_input_files(out / "gold"), own.validate_options({}))
     told = [str(problem) for problem in refused.value.problems]
     assert "“x”, which cites “tides” here, is a paper under test" in told[0]
     assert "ref_id" in told[1]

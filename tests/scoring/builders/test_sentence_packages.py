@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from scoring.metrics.discourse import RULES
+from scoring.metrics.discourse import SPLITTING_RULES_VERSION
 from scoring.tools.builders import corpus as splitting
 from scoring.tools.builders.corpus import MARK_CHARACTER, choose_splitter
 from tests.scoring.builders.corpora import (
@@ -70,7 +70,8 @@ def test_a_package_sees_the_printed_marks_and_its_sentences_lie_in_the_text_with
     marks = ("[1]", "Yoke (2016)", "[2]")
     text = masked(TEXT, *marks)
     found = [
-        text[start:end] for start, end in choose_splitter(package).spans(text, marks)
+        text[start:end]
+        for start, end in choose_splitter(package).iterate_sentence_spans(text, marks)
     ]
     assert found == [
         f"Bells ring {MARK_CHARACTER}.",
@@ -85,13 +86,14 @@ def test_a_sentence_may_begin_with_a_mark_and_never_inside_of_one(package):
         "Bells ring. Yoke (2016) disagrees. A. It rains. It is wet. B was late.", *marks
     )
     found = [
-        text[start:end] for start, end in choose_splitter(package).spans(text, marks)
+        text[start:end]
+        for start, end in choose_splitter(package).iterate_sentence_spans(text, marks)
     ]
     assert found[:2] == ["Bells ring.", f"{MARK_CHARACTER} disagrees."]
     assert "".join(found).count(MARK_CHARACTER) == 2
     assert (
-        list(choose_splitter(package).spans("", ()))
-        == list(choose_splitter(package).spans("  ", ()))
+        list(choose_splitter(package).iterate_sentence_spans("", ()))
+        == list(choose_splitter(package).iterate_sentence_spans("  ", ()))
         == []
     )
 
@@ -99,7 +101,10 @@ def test_a_sentence_may_begin_with_a_mark_and_never_inside_of_one(package):
 def test_a_long_paragraph_is_cut_at_blanks(package, monkeypatch):
     monkeypatch.setattr(splitting, "MAX_CHARACTERS_PER_PARSE", 40)
     text = " ".join(f"Bells rang in the year {year}." for year in range(1990, 2000))
-    found = [text[start:end] for start, end in choose_splitter(package).spans(text, ())]
+    found = [
+        text[start:end]
+        for start, end in choose_splitter(package).iterate_sentence_spans(text, ())
+    ]
     assert " ".join(found) == text
 
 
@@ -109,7 +114,7 @@ def test_what_splits_the_sentences_stands_on_the_data_sheet(package, corpus, tmp
     meta = json.loads(Path(package, "meta.json").read_text())
     for out, name in (
         ("package", f"en_{meta['name']}-{meta['version']}"),
-        ("rules", RULES),
+        ("rules", SPLITTING_RULES_VERSION),
     ):
         facts = json.loads((tmp_path / out / "datasheet.json").read_text())
         assert facts["programs"]["sentences"] == name

@@ -2,13 +2,13 @@
 
 import pytest
 
-from scoring.metrics.discourse import sentence_spans
+from scoring.metrics.discourse import iterate_sentence_spans
 
 MARK = "\ue000"
 
 
 def split(text: str) -> list[str]:
-    return [text[start:end] for start, end in sentence_spans(text)]
+    return [text[start:end] for start, end in iterate_sentence_spans(text)]
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ import pytest
 
 from scoring.__main__ import main
 from scoring.tools.builders.topics import (
-    NEWEST,
-    OLDEST,
-    SINGLE,
-    YEAR,
+    NEWEST_PAPER_REASON,
+    OLDEST_PAPER_REASON,
+    OTHER_YEAR_REASON,
+    SINGLE_CITATION_REASON,
     CitingPaper,
     TopicRules,
     choose_citing_papers,
@@ -110,7 +110,10 @@ class TestCriteria:
             11,
         )
         assert len(topic["citing"]) == 10
-        assert [one["because"] for one in topic["citing"][:2]] == [OLDEST, NEWEST]
+        assert [one["because"] for one in topic["citing"][:2]] == [
+            OLDEST_PAPER_REASON,
+            NEWEST_PAPER_REASON,
+        ]
         assert facts["statistics"]["citances"]["sum"] == 10
 
     @pytest.mark.parametrize(
@@ -154,8 +157,11 @@ class TestCriteria:
         ]
         ends, singles, years = chosen[:2], chosen[2:4], chosen[4:]
         assert {name for name, _ in ends} <= {"old", "same", "new"}
-        assert sorted(singles) == [("single", SINGLE), ("undated", SINGLE)]
-        assert [why for _, why in years] == [YEAR]
+        assert sorted(singles) == [
+            ("single", SINGLE_CITATION_REASON),
+            ("undated", SINGLE_CITATION_REASON),
+        ]
+        assert [why for _, why in years] == [OTHER_YEAR_REASON]
 
     def test_names_hold_no_dot_or_slash_and_none_is_given_twice(self):
         assert make_file_names(["10.1/a", "10-1-a", "..."]) == {
@@ -249,8 +255,8 @@ class TestFiles:
         build()
         sheet = (tmp_path / "out" / "datasheet.md").read_text()
         assert "| 10-1-cited | 2000 | 11 |" in sheet
-        assert OLDEST in sheet
-        assert SINGLE in sheet
+        assert OLDEST_PAPER_REASON in sheet
+        assert SINGLE_CITATION_REASON in sheet
 
     def test_headings_and_printed_marks_of_full_texts_are_kept(self, capsys, tmp_path):
         """Two papers in paragraphs with spans; the cited one has no mark."""

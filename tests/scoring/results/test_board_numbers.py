@@ -12,23 +12,23 @@ from scoring.metrics.classification import ClassAverage
 from scoring.models import Score
 from scoring.results.board import formatting
 from scoring.results.board.formatting import (
-    dimension_label,
-    interval,
-    metric_label,
-    note_label,
-    rank_range_text,
-    shown,
+    display_name_of_dimension,
+    display_name_of_metric,
+    format_interval,
+    format_rank_range,
+    format_score,
+    format_score_note,
 )
 from scoring.results.board.query import BoardQuery
-from scoring.results.board.standings import Cell
+from scoring.results.board.standings import ScoreCell
 from scoring.results.board.table import (
     WHISKER_MARGIN_PIXELS,
     WHISKER_WIDTH_PIXELS,
     IntervalAxis,
     IntervalWhisker,
-    interval_whisker,
+    build_interval_whisker,
 )
-from scoring.results.runs.results import interval_caution
+from scoring.results.runs.results import explain_unreliable_interval
 from tasks.types import task_type
 
 NAN = None
@@ -48,23 +48,23 @@ NAN = None
     ],
 )
 def test_a_number_has_the_decimals_of_its_scale_and_a_minus_sign(value, scale, written):
-    assert shown(value, scale) == written
+    assert format_score(value, scale) == written
 
 
 def test_what_is_infinite_says_so():
-    assert shown(None, is_infinite=True) == "∞"
+    assert format_score(None, is_infinite=True) == "∞"
 
 
 def test_an_interval_is_said_only_where_there_is_one():
-    assert interval(0.1, 0.25) == "0.1000 to 0.2500"
-    assert interval(None, None) == ""
+    assert format_interval(0.1, 0.25) == "0.1000 to 0.2500"
+    assert format_interval(None, None) == ""
 
 
 @pytest.mark.parametrize(
     ("low", "high", "written"), [(3, 3, "3"), (2, 4, "2\u20134"), (None, None, "")]
 )
 def test_a_rank_may_be_an_interval(low, high, written):
-    assert rank_range_text(low, high) == written
+    assert format_rank_range(low, high) == written
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_a_rank_may_be_an_interval(low, high, written):
     ],
 )
 def test_a_metric_has_a_name_that_people_read(name, label):
-    assert metric_label(name) == label
+    assert display_name_of_metric(name) == label
 
 
 def test_a_name_that_two_task_types_call_otherwise_is_read_as_it_is(monkeypatch):
@@ -93,20 +93,22 @@ def test_a_name_that_two_task_types_call_otherwise_is_read_as_it_is(monkeypatch)
     monkeypatch.setattr(
         formatting, "task_types", lambda: {"one": first, "other": other}
     )
-    formatting.display_names_by_key.cache_clear()
+    formatting.collect_unambiguous_display_names.cache_clear()
     try:
         assert "topic" in first.dimensions
         assert "topic" in other.dimensions
-        assert formatting.display_names_by_key() == {"citing": "citing text"}
+        assert formatting.collect_unambiguous_display_names() == {
+            "citing": "citing text"
+        }
     finally:
-        formatting.display_names_by_key.cache_clear()
+        formatting.collect_unambiguous_display_names.cache_clear()
 
 
 @pytest.mark.parametrize(
     ("name", "label"), [("dataset", "data set"), ("gold_sentences", "gold sentences")]
 )
 def test_a_dimension_has_a_name_that_people_read(name, label):
-    assert dimension_label(name) == label
+    assert display_name_of_dimension(name) == label
 
 
 @pytest.mark.parametrize(
@@ -119,15 +121,17 @@ def test_a_dimension_has_a_name_that_people_read(name, label):
     ],
 )
 def test_a_note_is_counted_in_words(name, count, said):
-    assert note_label(name, count) == said
+    assert format_score_note(name, count) == said
 
 
-def cell(value, low=None, high=None) -> Cell:
-    return Cell(score=1, value=value, low=low, high=high)
+def cell(value, low=None, high=None) -> ScoreCell:
+    return ScoreCell(score=1, value=value, low=low, high=high)
 
 
 def test_the_scale_of_the_drawings_holds_every_number_and_ends_at_round_ones():
-    axis = IntervalAxis.over([cell(0.31, 0.27, 0.36), cell(0.52), cell(None)], 1.0)
+    axis = IntervalAxis.from_score_cells(
+        [cell(0.31, 0.27, 0.36), cell(0.52), cell(None)], 1.0
+    )
     assert axis is not None
     assert axis.ends == ["0.25", "0.55"]
     assert (
@@ -139,17 +143,17 @@ def test_the_scale_of_the_drawings_holds_every_number_and_ends_at_round_ones():
 
 
 def test_the_scale_of_counts_ends_at_round_ones_too():
-    axis = IntervalAxis.over([cell(28.8, 24.2, 33.1)], 0.0)
+    axis = IntervalAxis.from_score_cells([cell(28.8, 24.2, 33.1)], 0.0)
     assert axis is not None
     assert axis.ends == ["20", "35"]
 
 
 def test_a_board_without_numbers_has_no_scale():
-    assert IntervalAxis.over([cell(None)], 1.0) is None
+    assert IntervalAxis.from_score_cells([cell(None)], 1.0) is None
 
 
 def test_a_single_value_has_a_scale_around_it():
-    axis = IntervalAxis.over([cell(0.5)], 1.0)
+    axis = IntervalAxis.from_score_cells([cell(0.5)], 1.0)
     assert axis is not None
     assert (
         WHISKER_MARGIN_PIXELS
@@ -164,7 +168,9 @@ def drawn(shown: IntervalWhisker | None):
 
 def test_an_interval_is_drawn_from_end_to_end_and_said_to_those_who_do_not_see_it():
     axis = IntervalAxis(0.0, 1.0, 1.0)
-    drawing = drawn(interval_whisker(cell(0.5, 0.25, 0.75), axis, "0.2500 to 0.7500"))
+    drawing = drawn(
+        build_interval_whisker(cell(0.5, 0.25, 0.75), axis, "0.2500 to 0.7500")
+    )
     assert drawing.attrib["aria-label"] == "0.2500 to 0.7500"
     assert float(drawing.find("circle").attrib["cx"]) == pytest.approx(
         WHISKER_WIDTH_PIXELS / 2
@@ -176,7 +182,7 @@ def test_an_interval_is_drawn_from_end_to_end_and_said_to_those_who_do_not_see_i
 
 
 def test_a_value_without_an_interval_is_a_dot():
-    drawing = drawn(interval_whisker(cell(0.5), IntervalAxis(0.0, 1.0, 1.0), ""))
+    drawing = drawn(build_interval_whisker(cell(0.5), IntervalAxis(0.0, 1.0, 1.0), ""))
     assert drawing.find("path") is None
     assert drawing.attrib["aria-hidden"] == "true"
 
@@ -191,7 +197,7 @@ def test_a_value_without_an_interval_is_a_dot():
     ],
 )
 def test_an_address_says_what_is_shown_and_nothing_else(query):
-    assert BoardQuery.of(QueryDict(query)).with_() == f"?{query}"
+    assert BoardQuery.of(QueryDict(query)).build_query_string() == f"?{query}"
 
 
 def test_an_address_that_means_nothing_shows_the_usual_board():
@@ -203,8 +209,8 @@ def test_an_address_that_means_nothing_shows_the_usual_board():
 
 def test_a_second_click_on_a_head_turns_the_order_round():
     query = BoardQuery.of(QueryDict("sort=date&q=a"))
-    assert query.sorted_by("date") == "?sort=-date&q=a"
-    assert query.sorted_by("system") == "?sort=system&q=a"
+    assert query.query_string_sorted_by("date") == "?sort=-date&q=a"
+    assert query.query_string_sorted_by("system") == "?sort=system&q=a"
 
 
 def test_seconds_are_told_in_the_unit_that_says_enough():
@@ -228,5 +234,5 @@ def test_seconds_are_told_in_the_unit_that_says_enough():
 )
 def test_a_number_says_why_its_interval_may_hold_less_often(n, average, told):
     metric = ClassAverage(f"{average}_f1", "corrected", part="f1", average=average)
-    words = interval_caution(metric, Score(n=n))
+    words = explain_unreliable_interval(metric, Score(n=n))
     assert [part for part in ("15", "1 %") if part in words] == told

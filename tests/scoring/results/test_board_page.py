@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from citeboard.core.instants import ENDLESS_TIME
+from citeboard.core.instants import ENDLESS_PHASE_END
 from scoring.models import Comparison, Score
 from scoring.results.board.comparisons import save_comparisons
 from scoring.results.board.query import BoardQuery, select_and_sort_rows
@@ -530,7 +530,7 @@ def test_who_has_a_run_on_the_board_reads_how_far_the_next_is_and_whether_they_d
 def test_home_and_season_say_where_baselines_stand_alone_and_the_season_that_a_phase_has_no_end(
     client,
 ):
-    phase = boards.make_phase(closes=ENDLESS_TIME)
+    phase = boards.make_phase(closes=ENDLESS_PHASE_END)
     boards.scored_run(phase, None, 0.3, system="Lead")
     for address in ("/", reverse("season", args=[phase.task.season.slug])):
         page = text_of(client.get(address))

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from scoring.metrics.base import ClassGold, Fixed, Metric
+from scoring.metrics.base import ClassGold, FixedValueReason, Metric
 from scoring.metrics.classification import (
     Accuracy,
     ClassAverage,
@@ -17,16 +17,16 @@ from scoring.metrics.numbers import AbsoluteError, Pearson
 from scoring.metrics.spans import SemEval
 from scoring.results.board import differences
 from scoring.results.board.charts import (
-    class_bar_chart,
-    class_table_summary,
-    fixed_classes_text,
-    missing_intervals_text,
+    build_class_bar_chart,
+    describe_gold_determined_classes,
+    describe_missing_intervals,
+    summarise_class_table,
 )
 from scoring.results.board.differences import (
-    ClassTable,
-    FixedClass,
-    ScoreClass,
-    fixed_classes,
+    GoldDeterminedClass,
+    InstanceClass,
+    ScoresByClassTable,
+    find_gold_determined_classes,
 )
 from scoring.results.comparison import paired_scores
 from tasks.types.declared.folder import read_declaration
@@ -46,16 +46,22 @@ def label_rows(gold: list[str], answers: list[str]) -> np.ndarray:
 @pytest.mark.parametrize(
     ("own", "expected"),
     [
-        (measure(OneClass, part="f1", label="yes", labels=LABELS), Fixed.ONE_LABEL),
+        (
+            measure(OneClass, part="f1", label="yes", labels=LABELS),
+            FixedValueReason.ONE_LABEL,
+        ),
         (
             measure(OneClass, part="precision", label="yes", labels=LABELS),
-            Fixed.ONE_LABEL,
+            FixedValueReason.ONE_LABEL,
         ),
-        (measure(OneClass, part="recall", label="no", labels=LABELS), Fixed.ONE_LABEL),
-        (measure(Matthews, labels=LABELS), Fixed.ONE_LABEL),
+        (
+            measure(OneClass, part="recall", label="no", labels=LABELS),
+            FixedValueReason.ONE_LABEL,
+        ),
+        (measure(Matthews, labels=LABELS), FixedValueReason.ONE_LABEL),
         (
             measure(ClassAverage, part="f1", average="macro", labels=LABELS),
-            Fixed.ONE_LABEL,
+            FixedValueReason.ONE_LABEL,
         ),
         (measure(ClassAverage, part="f1", average="micro", labels=LABELS), None),
         (measure(OneClass, part="recall", label="yes", labels=LABELS), None),
@@ -74,15 +80,18 @@ def test_a_measure_of_labels_declares_whether_one_label_in_the_gold_fixes_it(
 def test_a_correlation_is_restricted_within_bands_of_its_gold_and_an_error_is_not():
     rows = np.zeros((3, 7))
     band = ClassGold(rows=rows, is_band=True)
-    assert measure(Pearson).fixed_by(band) == Fixed.BAND_OF_GOLD
+    assert measure(Pearson).fixed_by(band) == FixedValueReason.BAND_OF_GOLD
     assert measure(Pearson).fixed_by(ClassGold(rows=rows)) is None
     assert measure(AbsoluteError).fixed_by(band) is None
-    assert Fixed.BAND_OF_GOLD in AbsoluteError.stands_in
+    assert FixedValueReason.BAND_OF_GOLD in AbsoluteError.stands_in
 
 
 def test_spans_are_fixed_where_the_gold_has_none():
     spans = measure(SemEval, part="f1", scheme="strict")
-    assert spans.fixed_by(ClassGold(rows=np.array([[0.0, 2, 0]]))) == Fixed.EMPTY_GOLD
+    assert (
+        spans.fixed_by(ClassGold(rows=np.array([[0.0, 2, 0]])))
+        == FixedValueReason.EMPTY_GOLD
+    )
     assert spans.fixed_by(ClassGold(rows=np.array([[0.0, 2, 1]]))) is None
 
 
@@ -108,19 +117,21 @@ def test_the_classes_of_a_declared_task_are_fixed_by_its_gold(monkeypatch):
         matrices=dict.fromkeys(["classes:HALLUCINATED,VALID"], rows),
         features={"type": [("made up",), ("made up",), ("mixed",), ("mixed",)]},
     )
-    monkeypatch.setattr(differences, "read_statistics", lambda evaluation, names: run)
+    monkeypatch.setattr(
+        differences, "read_statistics_of_run", lambda evaluation, names: run
+    )
     task = SimpleNamespace(task_type=kind, options={})
     evaluation = SimpleNamespace(phase=SimpleNamespace(task=task), rules="official")
-    assert fixed_classes(evaluation, "type", "f1") == {
-        "made up": (Fixed.ONE_LABEL, "detection_rate")
+    assert find_gold_determined_classes(evaluation, "type", "f1") == {
+        "made up": (FixedValueReason.ONE_LABEL, "detection_rate")
     }
-    assert fixed_classes(evaluation, "type", "detection_rate") == {}
-    assert fixed_classes(evaluation, "type", "no-such-metric") == {}
+    assert find_gold_determined_classes(evaluation, "type", "detection_rate") == {}
+    assert find_gold_determined_classes(evaluation, "type", "no-such-metric") == {}
 
 
 def table(
     values: dict[str, tuple[float | None, ...]], half: float | None = 0.05, **facts
-) -> ClassTable:
+) -> ScoresByClassTable:
     count = max(map(len, values.values()))
     systems = [
         SimpleNamespace(evaluation=number, system=name)
@@ -131,12 +142,12 @@ def table(
         for label, own in values.items()
         for number, value in enumerate(own)
     }
-    return ClassTable(
+    return ScoresByClassTable(
         dimension="topic",
         metric="f1",
         scale=1.0,
         higher_is_better=True,
-        classes=[ScoreClass(label, 50) for label in values],
+        classes=[InstanceClass(label, 50) for label in values],
         systems=systems,
         values=numbers,
         intervals={}
@@ -152,14 +163,14 @@ def table(
 
 def test_two_classes_are_compared_only_if_the_interval_of_their_difference_excludes_zero():
     apart = table({"a": (0.2, 0.2), "b": (0.5, 0.5), "c": (0.8, 0.9)})
-    assert class_table_summary(apart) == (
+    assert summarise_class_table(apart) == (
         "Over these systems c (mean 0.8500) is easier than a (0.2000): "
         "the 95 % interval of the difference, 0.5073 to 0.7927, excludes zero."
     )
-    assert class_table_summary(table({"a": (0.6500,), "b": (0.6497,)})) == ""
-    assert class_table_summary(table({"a": (0.2,), "b": (0.9,)}, half=None)) == ""
+    assert summarise_class_table(table({"a": (0.6500,), "b": (0.6497,)})) == ""
+    assert summarise_class_table(table({"a": (0.2,), "b": (0.9,)}, half=None)) == ""
     lower = replace(apart, higher_is_better=False)
-    assert "a (mean 0.2000) is easier than c (0.8500)" in class_table_summary(lower)
+    assert "a (mean 0.2000) is easier than c (0.8500)" in summarise_class_table(lower)
 
 
 def test_a_tie_at_the_end_of_the_scale_is_nobodys_best():
@@ -171,16 +182,18 @@ def test_a_tie_at_the_end_of_the_scale_is_nobodys_best():
 def test_fixed_classes_have_a_reason_the_valid_measure_and_no_missing_interval():
     fixed = table(
         {"a": (None, None), "b": (0.5, 0.6)},
-        fixed={"a": FixedClass(Fixed.ONE_LABEL, "accuracy")},
+        fixed={"a": GoldDeterminedClass(FixedValueReason.ONE_LABEL, "accuracy")},
     )
-    assert fixed_classes_text(fixed) == (
+    assert describe_gold_determined_classes(fixed) == (
         "No value of F1 in a: one label occurs in the gold there, so that the class fixes the value. "
         "Accuracy is valid there."
     )
-    assert missing_intervals_text(fixed, set()) == ""
-    assert class_bar_chart(fixed).labels == ["b"]
-    unknown = replace(fixed, fixed={"a": FixedClass(Fixed.ONE_LABEL)})
-    assert fixed_classes_text(unknown).endswith(
+    assert describe_missing_intervals(fixed, set()) == ""
+    assert build_class_bar_chart(fixed).labels == ["b"]
+    unknown = replace(
+        fixed, fixed={"a": GoldDeterminedClass(FixedValueReason.ONE_LABEL)}
+    )
+    assert describe_gold_determined_classes(unknown).endswith(
         "The recall of the label, or accuracy, is valid there."
     )
 
@@ -188,11 +201,11 @@ def test_fixed_classes_have_a_reason_the_valid_measure_and_no_missing_interval()
 def test_the_line_on_missing_intervals_names_systems_and_not_all_classes():
     lacking = table({"a": (0.5, 0.5), "b": (0.5, 0.6)})
     del lacking.intervals["a", 1], lacking.intervals["b", 1]
-    assert missing_intervals_text(lacking, {1}) == (
+    assert describe_missing_intervals(lacking, {1}) == (
         "Without an interval: “second” (not computed yet)."
     )
     del lacking.intervals["a", 0]
-    assert missing_intervals_text(lacking, {1}) == (
+    assert describe_missing_intervals(lacking, {1}) == (
         "Without an interval: “first” in a (too few instances to tell one); "
         "“second” (not computed yet)."
     )
@@ -208,7 +221,7 @@ def test_the_difference_of_systems_that_are_equal_whichever_unit_is_left_out_has
     runs = [SimpleNamespace(pk=pk) for pk in (0, 1)]
 
     def statistics(run, names):
-        return paired_scores.Statistics(
+        return paired_scores.StoredStatistics(
             matrices={f1.statistic: label_rows(gold, both[run.pk])},
             units=np.arange(12),
             unit_names=[f"u{place:02}" for place in range(12)],
@@ -219,12 +232,14 @@ def test_the_difference_of_systems_that_are_equal_whichever_unit_is_left_out_has
     numbers = [
         ("one", run.pk, SimpleNamespace(value=0.0, n=12, withheld="")) for run in runs
     ]
-    monkeypatch.setattr(paired_scores, "read_statistics", statistics)
+    monkeypatch.setattr(paired_scores, "read_statistics_of_run", statistics)
     monkeypatch.setattr(
-        paired_scores, "class_numbers_of_evaluations", lambda *facts: numbers
+        paired_scores, "load_class_scores_of_evaluations", lambda *facts: numbers
     )
-    monkeypatch.setattr(paired_scores, "fixed_classes", lambda *facts: {})
-    [line] = paired_scores.class_differences(
+    monkeypatch.setattr(
+        paired_scores, "find_gold_determined_classes", lambda *facts: {}
+    )
+    [line] = paired_scores.compute_class_differences(
         SimpleNamespace(a=runs[0], b=runs[1]), "half", f1
     )
     assert (line.difference, line.low, line.high) == (0.0, None, None)

@@ -12,12 +12,15 @@ from django.http import Http404
 
 from citeboard.core.instants import format_utc_minute
 from citeboard.teams.models import Team
-from scoring.exchange.figure_files import image_formats, render_figure
-from scoring.figures.description import Measured
+from scoring.exchange.figure_files import list_image_formats, render_figure
+from scoring.figures.description import FigureValue
 from scoring.models import Breakdown, Evaluation, save_breakdowns
-from scoring.results.board.charts import class_table_summary, score_history_chart
-from scoring.results.board.differences import ClassTable, ScoreClass
-from scoring.results.board.standings import Row
+from scoring.results.board.charts import (
+    build_score_history_chart,
+    summarise_class_table,
+)
+from scoring.results.board.differences import InstanceClass, ScoresByClassTable
+from scoring.results.board.standings import BoardRow
 from tasks.models import Phase, Submission
 from tasks.models.seasons import increment_board_version
 from tests import factories
@@ -253,7 +256,7 @@ def test_no_table_of_classes_can_be_had_of_a_board_without_any(client):
 
 @pytest.mark.parametrize(("form", "start"), [("pdf", b"%PDF"), ("png", b"\x89PNG")])
 def test_a_figure_is_had_for_print_and_for_slides(client, phase, form, start):
-    if form not in image_formats():
+    if form not in list_image_formats():
         pytest.skip("the system's library cairo is not installed")
     response = client.get(f"{boards.address('differences', phase)}?figure=bars.{form}")
     assert response.content.startswith(start)
@@ -281,7 +284,7 @@ def test_a_figure_is_had_as_the_data_that_plotly_writes_and_as_a_page_of_its_own
 
 
 def test_where_plotly_is_not_installed_a_sentence_says_so(client, phase, monkeypatch):
-    monkeypatch.setattr("scoring.exchange.figure_files.plotly_formats", tuple)
+    monkeypatch.setattr("scoring.exchange.figure_files.list_plotly_formats", tuple)
     response = client.get(f"{boards.address('differences', phase)}?figure=bars.html")
     assert response.status_code == 404
     with pytest.raises(
@@ -323,23 +326,23 @@ def test_the_table_of_classes_is_had_for_a_spreadsheet_and_for_a_paper(client, p
     assert re.search(r"C90-2039 & \d+ & \\textbf{0\.6000} & 0\.2000 \\\\", tex)
 
 
-def row(number: int, system: str) -> Row:
-    return Row(number, number, system, "primary", 1, boards.START)
+def row(number: int, system: str) -> BoardRow:
+    return BoardRow(number, number, system, "primary", 1, boards.START)
 
 
 def class_table(
     values: dict[str, tuple[float | None, ...]], *, higher_is_better=True
-) -> ClassTable:
+) -> ScoresByClassTable:
     count = max(map(len, values.values()), default=1)
     systems = [
         row(number, name) for number, name in enumerate(("first", "second")[:count])
     ]
-    return ClassTable(
+    return ScoresByClassTable(
         dimension="topic",
         metric="overlap_f1_micro",
         scale=1.0,
         higher_is_better=higher_is_better,
-        classes=[ScoreClass(label, 5) for label in values],
+        classes=[InstanceClass(label, 5) for label in values],
         systems=systems,
         values={
             (label, number): value
@@ -350,7 +353,7 @@ def class_table(
 
 
 def test_a_settled_board_keeps_the_words_on_who_leads_and_where_it_is_hard():
-    words = class_table_summary(
+    words = summarise_class_table(
         class_table({"a": (0.1, 0.2), "b": (0.5, 0.7), "c": (0.9, 0.8)})
     )
     assert words == (
@@ -360,12 +363,12 @@ def test_a_settled_board_keeps_the_words_on_who_leads_and_where_it_is_hard():
 
 
 def test_a_single_system_is_named_and_has_no_mean():
-    words = class_table_summary(class_table({"a": (0.1,), "b": (0.5,)}))
+    words = summarise_class_table(class_table({"a": (0.1,), "b": (0.5,)}))
     assert words == "For “first” b is the easiest (0.5000) and a the hardest (0.1000)."
 
 
 def test_where_lower_is_better_the_lowest_leads():
-    words = class_table_summary(
+    words = summarise_class_table(
         class_table({"a": (0.1, 0.2), "b": (0.5, 0.7)}, higher_is_better=False)
     )
     assert "“first” has the best number in 2 of 2 classes" in words
@@ -374,17 +377,17 @@ def test_where_lower_is_better_the_lowest_leads():
 
 def test_without_values_there_is_nothing_to_say_about_classes():
     assert (
-        class_table_summary(class_table({"a": (None, None)}))
+        summarise_class_table(class_table({"a": (None, None)}))
         == "No class has a value yet."
     )
 
 
 def test_a_team_s_history_shows_each_run_and_the_best_so_far():
     points = [
-        (boards.START, Measured(value=value), f"run {value}")
+        (boards.START, FigureValue(value=value), f"run {value}")
         for value in (0.2, 0.5, 0.4)
     ]
-    runs, line = score_history_chart(points, "Overlap F1, micro", 1.0).series
+    runs, line = build_score_history_chart(points, "Overlap F1, micro", 1.0).series
     assert [point.y.value for point in runs.points] == [0.2, 0.5, 0.4]
     assert [point.y.value for point in line.points] == [0.2, 0.5, 0.5]
     assert runs.points[0].x.text == format_utc_minute(boards.START)

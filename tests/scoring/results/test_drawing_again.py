@@ -7,15 +7,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.refusals import Refused
-from citeboard.web.organise.attention import find_concerns
+from citeboard.core.refusals import ActionRefused
+from citeboard.web.organise.attention import find_season_concerns
 from scoring.models import Evaluation
-from scoring.offline.parts import read_part
-from scoring.results.board.leak_budget import leak_budget_of
+from scoring.offline.parts import parse_part
+from scoring.results.board.leak_budget import compute_leak_budget_of_phase
 from scoring.worker.drawing import draw_again
-from scoring.worker.release import part_scored_now
+from scoring.worker.release import find_part_scored_now
 from tasks.models import Job, Phase
-from tasks.types.digests import draw_commitment
+from tasks.types.digests import compute_draw_commitment
 from tests.api.conftest import API
 from tests.api.sending import score
 from tests.factories import (
@@ -72,12 +72,12 @@ def run(phase: Phase):
 
 
 def test_the_first_run_draws_the_part_by_a_secret_that_only_the_scorer_is_given(phase):
-    part = read_part(part_scored_now(phase))
+    part = parse_part(find_part_scored_now(phase))
     drawn = again(phase)
     assert part.nonce == drawn.part_nonce
     assert drawn.part_seed is None
-    assert drawn.scored_part_at(timezone.now()) == str(part)
-    assert drawn.draw_commitment == draw_commitment(part.nonce)
+    assert drawn.get_scored_part_at(timezone.now()) == str(part)
+    assert drawn.draw_commitment == compute_draw_commitment(part.nonce)
     assert part.nonce not in str(part)
 
 
@@ -85,7 +85,7 @@ def test_the_board_commits_to_the_draw_and_the_release_of_the_gold_opens_it(phas
     sent = run(phase)
     told = Client().get(f"{API}/phases/{phase.pk}/").json()["commitments"]
     nonce = again(phase).part_nonce
-    assert told["draw"] == draw_commitment(nonce)
+    assert told["draw"] == compute_draw_commitment(nonce)
     assert told["draw_nonce"] is None
     address = reverse(
         "board", args=[phase.task.season.slug, phase.task.slug, phase.slug]
@@ -103,8 +103,8 @@ def test_the_board_commits_to_the_draw_and_the_release_of_the_gold_opens_it(phas
 
 def test_phases_on_the_same_gold_share_the_secret(phase):
     beside = make_phase(task=phase.task, split=phase.split, public_part=30)
-    part_scored_now(phase)
-    part_scored_now(beside)
+    find_part_scored_now(phase)
+    find_part_scored_now(beside)
     assert again(phase).part_nonce == again(beside).part_nonce
 
 
@@ -114,10 +114,10 @@ def test_gold_that_shows_the_same_and_answers_otherwise_has_the_same_part(phase)
     )
     otherwise = [(*place, ["4"], facet) for *place, _answer, facet in CITANCES]
     make_gold(phase=beside, topics=TOPICS, citances=otherwise)
-    part_scored_now(phase)
-    part_scored_now(beside)
+    find_part_scored_now(phase)
+    find_part_scored_now(beside)
     assert again(phase).part_nonce == again(beside).part_nonce
-    assert leak_budget_of(again(phase)).unequal == ()
+    assert compute_leak_budget_of_phase(again(phase)).unequal == ()
 
 
 def test_a_part_of_before_is_drawn_again_and_its_runs_are_scored_on_the_new_one(
@@ -130,7 +130,7 @@ def test_a_part_of_before_is_drawn_again_and_its_runs_are_scored_on_the_new_one(
     assert (drawn.part_seed, drawn.has_guessable_part) == (None, False)
     assert Job.objects.filter(submission=sent, state="queued").exists()
     score(sent)
-    assert Evaluation.objects.get().part == drawn.scored_part_at(timezone.now())
+    assert Evaluation.objects.get().part == drawn.get_scored_part_at(timezone.now())
 
 
 def test_phases_that_share_the_draw_are_drawn_again_together(guessable, organiser):
@@ -162,7 +162,7 @@ def test_what_cannot_be_drawn_again_is_refused(what, guessable, organiser):
         "not drawn": {"part_seed": None},
     }
     Phase.objects.filter(pk=guessable.pk).update(**changes[what])
-    with pytest.raises(Refused):
+    with pytest.raises(ActionRefused):
         draw_again(phase=again(guessable), by=organiser)
 
 
@@ -171,13 +171,13 @@ def test_its_organisers_are_told_and_their_settings_offer_a_new_draw(
 ):
     season = guessable.task.season
     run(guessable)
-    [concern] = [one for one in find_concerns(season) if one.name == "parts"]
+    [concern] = [one for one in find_season_concerns(season) if one.name == "parts"]
     client = Client()
     client.force_login(organiser)
     page = client.get(concern.lines[0].href).content.decode()
     assert "Draw the public part again" in page
     Phase.objects.update(part_seed=None, part_nonce="5f" * 32)
-    assert "parts" not in {one.name for one in find_concerns(season)}
+    assert "parts" not in {one.name for one in find_season_concerns(season)}
 
 
 def test_a_program_rehearses_the_draw_before_it_is_made(guessable, organiser):

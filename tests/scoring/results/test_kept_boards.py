@@ -7,14 +7,17 @@ from django.core.cache import caches
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from scoring.models import Evaluation, Score, Snapshot
 from scoring.results.board import standings as standings_module
 from scoring.results.board.snapshots import save_snapshot
 from scoring.results.board.standings import compute_board
 from tasks.models import Phase, Season
-from tasks.models.seasons import MAX_CHANGED_CHARACTERS, increment_board_version
-from tasks.seasons.history import delete_phase, undo_entry
+from tasks.models.seasons import (
+    MAX_CHANGED_VERSIONS_CHARACTERS,
+    increment_board_version,
+)
+from tasks.seasons.history import delete_phase, undo_history_entry
 from tests import factories
 from tests.scoring import boards
 from tests.web.reading import text_of
@@ -72,11 +75,11 @@ def test_more_changes_than_are_known_are_looked_for_as_a_whole(phase):
     for _ in range(100):
         increment_board_version(phase.pk, team.pk)
     now = Phase.objects.get(pk=phase.pk)
-    assert len(now.changed) <= MAX_CHANGED_CHARACTERS
-    assert now.changed_since(before.version) is None
-    assert now.changed_since(now.version - 20) == {team.pk}
+    assert len(now.changed) <= MAX_CHANGED_VERSIONS_CHARACTERS
+    assert now.list_teams_changed_since(before.version) is None
+    assert now.list_teams_changed_since(now.version - 20) == {team.pk}
     increment_board_version(phase.pk)
-    assert Phase.objects.get(pk=phase.pk).changed_since(now.version) is None
+    assert Phase.objects.get(pk=phase.pk).list_teams_changed_since(now.version) is None
 
 
 def test_another_view_of_a_board_counts_no_runs_and_reads_no_scores(
@@ -87,8 +90,8 @@ def test_another_view_of_a_board_counts_no_runs_and_reads_no_scores(
     def refuse(*_board):
         raise AssertionError("the standings were computed again")
 
-    monkeypatch.setattr(standings_module, "counting_runs", refuse)
-    monkeypatch.setattr(standings_module, "score_rows_of", refuse)
+    monkeypatch.setattr(standings_module, "find_runs_shown_on_board", refuse)
+    monkeypatch.setattr(standings_module, "query_score_rows", refuse)
     assert "System of 0.5" in read(client, "?sort=-system&q=of")
     assert number_kept() == 1
 
@@ -172,9 +175,9 @@ def test_a_phase_that_is_deleted_or_brought_back_is_so_in_the_links_of_the_other
     delete_phase(phase=other, by=olga)
     for reader in (None, olga):
         assert "Rehearsal" not in read(client, reader=reader)
-    undo_entry(
+    undo_history_entry(
         season=phase.task.season,
-        entry=history_of_place(phase.task.season).first(),
+        entry=find_history_of_place(phase.task.season).first(),
         by=olga,
     )
     for reader in (None, olga):
@@ -222,7 +225,9 @@ def test_who_runs_the_season_leaves_nothing_for_others_to_read(client, phase):
 
 
 def test_a_board_of_very_many_numbers_is_not_kept(client, phase, monkeypatch):
-    monkeypatch.setattr("scoring.results.board.standings.MAX_CACHED_CELLS", 1)
+    monkeypatch.setattr(
+        "scoring.results.board.standings.MAX_SCORE_CELLS_OF_CACHED_BOARD", 1
+    )
     assert "System of 0.5" in read(client)
     assert number_kept() == 0
 

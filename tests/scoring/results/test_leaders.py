@@ -8,18 +8,23 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from citeboard.core import storage
-from scoring.metrics import metric_of
+from scoring.metrics import build_metric
 from scoring.models import (
     BoardOrder,
     ClassLeader,
     Evaluation,
-    class_numbers_of_evaluations,
+    load_class_scores_of_evaluations,
 )
-from scoring.offline.compare import paired
+from scoring.offline.compare import align_two_runs
 from scoring.results.board import leaders
-from scoring.results.board.comparisons import read_statistics
-from scoring.stats.breakdown import class_intervals, classes
-from scoring.stats.significance import SEED, holm, randomisation_tests, trials_for
+from scoring.results.board.comparisons import read_statistics_of_run
+from scoring.stats.breakdown import compute_intervals_by_class, find_instances_by_class
+from scoring.stats.significance import (
+    SEED,
+    adjust_by_holm,
+    choose_number_of_exchanges,
+    run_randomisation_tests,
+)
 from scoring.worker import compare_board
 from tasks.jobs import leases
 from tasks.models import Phase
@@ -126,19 +131,21 @@ def test_the_p_value_of_a_class_is_that_of_all_its_tests_with_holm_s_correction(
         .order_by("pk")
         .first()
     )
-    metric = metric_of(phase.task.task_type, "overlap_f1_micro", "corrected", {})
+    metric = build_metric(phase.task.task_type, "overlap_f1_micro", "corrected", {})
     best, *others = (
-        read_statistics(run.evaluations.get()).of_rows(
+        read_statistics_of_run(run.evaluations.get()).select_rows(
             metric.statistic,
-            classes(read_statistics(run.evaluations.get()).features["facet"])[
-                kept.label
-            ],
+            find_instances_by_class(
+                read_statistics_of_run(run.evaluations.get()).features["facet"]
+            )[kept.label],
         )
         for run in runs
     )
-    pairs = [paired(metric, best, other) for other in others]
-    tests = randomisation_tests(pairs, trials=trials_for(len(pairs[0].a)), seed=SEED)
-    assert kept.p == max(holm([test.p for test in tests])) <= 0.05
+    pairs = [align_two_runs(metric, best, other) for other in others]
+    tests = run_randomisation_tests(
+        pairs, trials=choose_number_of_exchanges(len(pairs[0].a)), seed=SEED
+    )
+    assert kept.p == max(adjust_by_holm([test.p for test in tests])) <= 0.05
     assert kept.best.submission == runs[0]
     assert kept.systems == 3
 
@@ -194,7 +201,7 @@ def test_what_is_found_once_is_not_looked_for_again(decided, monkeypatch):
 
 def test_matrices_that_cannot_be_read_mark_nothing_and_end_nothing(client, phase):
     runs = [scored(phase, right) for right in (10, 0)]
-    storage.statistics.delete(runs[1].evaluations.get().statistics)
+    storage.statistics_file_storage.delete(runs[1].evaluations.get().statistics)
     compare(phase)
     assert BoardOrder.objects.get().version == phase.version
     assert marked(page(client, phase)) == []
@@ -210,12 +217,12 @@ def test_bars_carry_the_intervals_of_their_classes_and_the_table_has_them_in_wor
     compare(phase)
     html = page(client, phase)
     evaluation = run.evaluations.get()
-    found = read_statistics(evaluation)
-    metric = metric_of(phase.task.task_type, "overlap_f1_micro", "corrected", {})
-    wanted = class_intervals(
+    found = read_statistics_of_run(evaluation)
+    metric = build_metric(phase.task.task_type, "overlap_f1_micro", "corrected", {})
+    wanted = compute_intervals_by_class(
         [metric], found.matrices, found.units, found.features["facet"]
     )
-    rows = class_numbers_of_evaluations([evaluation.pk], "facet", metric.name)
+    rows = load_class_scores_of_evaluations([evaluation.pk], "facet", metric.name)
     assert {label: (row.low, row.high) for label, _, row in rows} == {
         label: own[metric.name] for label, own in wanted.items()
     }

@@ -15,7 +15,7 @@ THIRDS = {"first third": 0.2, "last third": 0.3}
 
 def first_dimension(phase: Phase) -> str:
     board = compute_board(Phase.objects.get(pk=phase.pk), None, "corrected")
-    return differences.offered_dimensions(board)[0]
+    return differences.list_selectable_dimensions(board)[0]
 
 
 def test_positional_citations_open_on_where_marks_stand():

@@ -6,14 +6,20 @@ import math
 import pytest
 from django.utils import timezone
 
-from citeboard.core.instants import ENDLESS_TIME
-from scoring.results.board.budget_items import COLLUDING_TEAMS, BudgetItemKind
+from citeboard.core.instants import ENDLESS_PHASE_END
+from scoring.results.board.budget_items import (
+    ASSUMED_COLLUDING_TEAM_COUNT,
+    LeakBudgetItemKind,
+)
 from scoring.results.board.leak_budget import (
     LeakBudget,
-    leak_budget_of,
-    leak_budgets_of,
+    compute_leak_budget_of_phase,
+    compute_leak_budgets_by_phase,
 )
-from tasks.gold.publishing import MIN_SHARED_INSTANCES, compare_new_publications
+from tasks.gold.publishing import (
+    MIN_SHARED_INSTANCES_TO_NOTIFY,
+    compare_new_publications,
+)
 from tasks.models import Claim, Gold, Phase
 from tasks.seasons.claims import decide_claim
 from tests import factories
@@ -53,7 +59,7 @@ def beside(phase: Phase, **fields) -> Phase:
 
 
 def budget(phase: Phase) -> LeakBudget:
-    found = leak_budget_of(
+    found = compute_leak_budget_of_phase(
         Phase.objects.select_related("task__season").get(pk=phase.pk)
     )
     assert found is not None
@@ -74,18 +80,18 @@ def bits(phase: Phase, of: Phase) -> float:
 
 class TestKindsOfItems:
     def test_a_second_task_reveals_a_million_bits_beside_three(self):
-        first = make(public_part=30, closes=ENDLESS_TIME, runs_in_total=None)
+        first = make(public_part=30, closes=ENDLESS_PHASE_END, runs_in_total=None)
         both = ["corrected", "official-2017"]
         second = make(
             first.task.season,
             rules=both,
             runs_in_total=None,
             runs_per_day=500,
-            closes=ENDLESS_TIME,
+            closes=ENDLESS_PHASE_END,
         )
         found = budget(first)
         assert found.bits <= 3
-        assert found.beside > 1_000_000
+        assert found.bits_of_other_phases > 1_000_000
         assert kinds(first, second) == [("scores", rules) for rules in both]
 
     def test_scores_of_each_rule_set_count_by_runs_and_numbers(self):
@@ -98,7 +104,7 @@ class TestKindsOfItems:
     def test_tries_without_a_limit_tell_everything(self):
         found = budget(make(runs_in_total=None))
         assert (found.bits_for_one_team, found.bits_for_colluding_teams) == (None, None)
-        assert (found.sum_for_one, found.is_exceeded_by_colluding_teams) == (
+        assert (found.bits_text_for_one_team, found.is_exceeded_by_colluding_teams) == (
             "all of it",
             True,
         )
@@ -117,14 +123,18 @@ class TestKindsOfItems:
         phase = make(public_part=30, runs_in_total=None)
         found = budget(phase)
         assert (found.public, found.instances, found.bits_for_one_team) == (30, 70, 0)
-        assert [item.for_one for item in found.items] == ["known"]
+        assert [item.bits_text_for_one_team for item in found.items] == ["known"]
 
     def test_ranks_of_the_private_part_count_for_each_rule_set(self):
         phase = make(
-            public_part=30, closes=ENDLESS_TIME, rules=["corrected", "official-2017"]
+            public_part=30,
+            closes=ENDLESS_PHASE_END,
+            rules=["corrected", "official-2017"],
         )
         ranks = [
-            item for item in budget(phase).items if item.kind is BudgetItemKind.RANKS
+            item
+            for item in budget(phase).items
+            if item.kind is LeakBudgetItemKind.RANKS
         ]
         # 70 private instances rank once a year, and no team is registered.
         assert [(item.rules, item.tries, item.bits) for item in ranks] == [
@@ -186,7 +196,7 @@ class TestKindsOfItems:
 
     def test_scores_that_a_phase_withholds_count_for_nothing(self):
         phase = make(board="organisers")
-        assert leak_budget_of(phase) is None
+        assert compute_leak_budget_of_phase(phase) is None
 
     def test_a_board_that_is_to_open_while_runs_are_taken_counts(self):
         phase = make(
@@ -203,11 +213,11 @@ class TestKindsOfItems:
         )
         later = beside(phase, opens=end, closes=end + 30 * DAY)
         assert kinds(later, phase) == [("scores", "corrected")]
-        assert leak_budget_of(phase) is None
+        assert compute_leak_budget_of_phase(phase) is None
 
     def test_five_teams_are_told_five_times_as_much(self):
         found = budget(make(runs_in_total=3))
-        assert COLLUDING_TEAMS == 5
+        assert ASSUMED_COLLUDING_TEAM_COUNT == 5
         assert found.bits_for_colluding_teams == pytest.approx(
             5 * found.bits_for_one_team
         )
@@ -267,14 +277,14 @@ class TestWhoseContent:
             beside(first)
         phases = Phase.objects.select_related("task__season")
         with django_assert_max_num_queries(60):
-            assert len(leak_budgets_of(phases)) == 5
+            assert len(compute_leak_budgets_by_phase(phases)) == 5
 
 
 @pytest.mark.both_databases
 class TestSeasonsJoinedByConsent:
     @pytest.fixture
     def pair(self) -> tuple[Phase, Phase]:
-        earlier = make(public_part=30, runs_in_total=None, closes=ENDLESS_TIME)
+        earlier = make(public_part=30, runs_in_total=None, closes=ENDLESS_PHASE_END)
         compare_new_publications()
         later = make(runs_in_total=2)
         compare_new_publications()
@@ -322,7 +332,9 @@ class TestSeasonsJoinedByConsent:
         self.release()
         earlier, later = pair
         factories.make_gold(
-            phase=later, citances=citances(0, MIN_SHARED_INSTANCES), topics=["D01-0001"]
+            phase=later,
+            citances=citances(0, MIN_SHARED_INSTANCES_TO_NOTIFY),
+            topics=["D01-0001"],
         )
         assert Gold.objects.current(later).number == 2
         assert kinds(later, earlier) == []

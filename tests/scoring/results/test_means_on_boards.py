@@ -9,7 +9,7 @@ from django.utils import timezone
 from scoring.models import Evaluation, FrozenBoard, SystemComparison, SystemMean
 from scoring.results.board import exports
 from scoring.results.board.standings import compute_board
-from scoring.results.board.verdict import SEED_MEAN_TEST_NAME, TEST_NAME
+from scoring.results.board.verdict import PAIRED_TEST_NAME, SEED_MEAN_TEST_NAME
 from scoring.worker import compare_seeds
 from tasks.models import Phase, Submission
 from tasks.submissions.run_acts import accept_late_run
@@ -222,7 +222,7 @@ def test_the_worker_reads_the_board_once_and_renews_it_once_a_mean(
     SystemMean.objects.all().delete()
     Phase.objects.filter(pk=scored_phase.pk).update(version=99)
     reads, renewed = [], []
-    monkeypatch.setattr(compare_seeds, "ROWS_PER_BATCH", 1)
+    monkeypatch.setattr(compare_seeds, "COMPARED_ROWS_PER_BATCH", 1)
     monkeypatch.setattr(
         compare_seeds,
         "compute_board",
@@ -273,7 +273,7 @@ def test_without_seeds_the_verdict_names_the_test_as_ever(scored_phase):
     Submission.objects.update(seeds_of="")
     compared.compare(scored_phase)
     board = compute_board(Phase.objects.get(pk=scored_phase.pk), VISITOR)
-    assert board.verdict.test == TEST_NAME
+    assert board.verdict.test == PAIRED_TEST_NAME
 
 
 def test_a_frozen_board_keeps_its_mean_when_a_run_is_withdrawn_since(phase):

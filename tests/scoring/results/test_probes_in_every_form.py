@@ -16,11 +16,11 @@ from scoring.metrics.weighted import (
 )
 from scoring.models import Evaluation
 from scoring.stats.leakage import (
-    correlation_of_rows,
+    compute_ladder_step,
+    correlate_row_values,
     count_differing_rows,
-    ladder_step,
 )
-from tasks.types.declared.read_forms import FORMS
+from tasks.types.declared.read_forms import READERS_BY_FORM
 from tests.api.sending import score
 from tests.declared.small_tasks import (
     SMALL_TASKS,
@@ -86,7 +86,7 @@ def test_random_answers_are_unrelated_and_those_of_systems_are_not(name):
     for noise in (1.0, 0.3):
         first, *others = drawn_runs(metric, noise)
         found[noise] = np.mean(
-            [correlation_of_rows(metric, first, other) for other in others]
+            [correlate_row_values(metric, first, other) for other in others]
         )
     assert abs(found[1.0]) < 0.1
     assert found[0.3] > 0.25
@@ -94,7 +94,7 @@ def test_random_answers_are_unrelated_and_those_of_systems_are_not(name):
 
 def test_a_measure_whose_changes_show_no_error_has_no_correlation():
     first, second, *_ = drawn_runs(MEASURES["ece"], 1.0)
-    assert np.isnan(correlation_of_rows(MEASURES["ece"], first, second))
+    assert np.isnan(correlate_row_values(MEASURES["ece"], first, second))
 
 
 def test_columns_that_a_narrower_matrix_lacks_are_zero():
@@ -110,13 +110,13 @@ def test_the_ladder_has_a_step_by_every_measure(name):
     rows = stats
     if not isinstance(metric, Matthews | Pearson):
         rows = np.column_stack([np.arange(len(stats)), stats])
-    assert 0 < ladder_step(metric, rows) < 0.2
+    assert 0 < compute_ladder_step(metric, rows) < 0.2
     if rows is not stats:
-        assert np.isnan(ladder_step(metric, rows[:2]))
+        assert np.isnan(compute_ladder_step(metric, rows[:2]))
 
 
 def test_every_form_has_a_small_task():
-    assert set(SMALL_TASKS) == set(FORMS)
+    assert set(SMALL_TASKS) == set(READERS_BY_FORM)
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from scoring.results.board.comparisons import (
-    SIGNIFICANCE,
+    RANK_BY_SIGNIFICANCE,
     TopTwoComparison,
-    separation_of_top_two,
+    build_separation_of_top_two,
 )
 from scoring.results.board.standings import compute_board
 from scoring.stats.significance import order_chance
@@ -36,7 +36,7 @@ def told(
     differ=False,
 ):
     first_two = TopTwoComparison(units=units, differ=differ, p=p, chance=chance)
-    return separation_of_top_two(first_two, unit="topic", rows=rows)
+    return build_separation_of_top_two(first_two, unit="topic", rows=rows)
 
 
 def test_with_four_topics_no_two_systems_can_differ():
@@ -153,7 +153,7 @@ def test_where_ranks_alone_are_shown_nothing_tells_how_far_the_scores_are_apart(
     for right in (4, 3):
         scored(phase, right, topics=TOPICS[:4])
     compare(phase)
-    found = compute_board(phase, VISITOR, by=SIGNIFICANCE).separation
+    found = compute_board(phase, VISITOR, by=RANK_BY_SIGNIFICANCE).separation
     assert found.p is found.order_chance is None
     assert not found.can_differ
     leader = client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()["leader"]

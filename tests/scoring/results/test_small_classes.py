@@ -6,8 +6,11 @@ import io
 import pytest
 from django.urls import reverse
 
-from scoring.models import class_numbers_of_evaluations
-from scoring.results.board.differences import classes_to_hide, reveals_hidden_sizes
+from scoring.models import load_class_scores_of_evaluations
+from scoring.results.board.differences import (
+    reveals_sizes_of_hidden_classes,
+    select_classes_to_hide,
+)
 from tasks.models import Phase, Task
 from tests import factories
 from tests.scoring import boards
@@ -28,18 +31,20 @@ from tests.scoring import boards
     ],
 )
 def test_no_small_class_follows_from_the_others(sizes, hidden):
-    assert classes_to_hide(sizes, 5) == hidden
+    assert select_classes_to_hide(sizes, 5) == hidden
 
 
 def test_in_crossed_classes_no_row_and_no_column_gives_one_away():
     sizes = {f"{row} × {column}": 9 for row in "abc" for column in "xyz"}
     sizes["a × x"] = 1
-    hidden = classes_to_hide(sizes, 5)
+    hidden = select_classes_to_hide(sizes, 5)
     assert "a × x" in hidden
     for part in "abcxyz":
         group = [label for label in sizes if part in label]
         gone = [label for label in group if label in hidden]
-        assert not reveals_hidden_sizes(gone, sizes, 5) or len(gone) == len(group)
+        assert not reveals_sizes_of_hidden_classes(gone, sizes, 5) or len(gone) == len(
+            group
+        )
 
 
 @pytest.mark.parametrize("smallest", [1, 2, 5])
@@ -49,9 +54,11 @@ def test_whatever_is_hidden_there_is_enough_left(smallest):
             str(place): 1 + (number * 7 + place * place * 3) % 11
             for place in range(number % 7)
         }
-        hidden = classes_to_hide(sizes, smallest)
+        hidden = select_classes_to_hide(sizes, smallest)
         assert {label for label, size in sizes.items() if size < smallest} <= hidden
-        assert not reveals_hidden_sizes(hidden, sizes, smallest) or hidden == set(sizes)
+        assert not reveals_sizes_of_hidden_classes(
+            hidden, sizes, smallest
+        ) or hidden == set(sizes)
 
 
 SMALL, LARGE, OTHER = "Smallclass", "Largeclass", "Otherclass"
@@ -174,7 +181,7 @@ def test_the_scene_has_a_small_class(scene):
     metric = evaluation.scores.first().metric
     numbers = {
         label: number.n
-        for label, _, number in class_numbers_of_evaluations(
+        for label, _, number in load_class_scores_of_evaluations(
             [evaluation.pk], "facet", metric
         )
     }

@@ -4,10 +4,10 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.utils import timezone
 
-from scoring.results.board.standings import UnknownRules, compute_board
+from scoring.results.board.standings import UnknownRuleSet, compute_board
 from scoring.results.board.visibility import (
     Audience,
-    Visibility,
+    BoardVisibility,
     may_see_scores,
     may_see_submission,
 )
@@ -195,14 +195,14 @@ def test_a_board_is_found_by_the_old_name_of_its_rules():
     phase = boards.make_phase(rules=("corrected", "official-2017"))
     assert compute_board(phase, VISITOR, "fair").rules == "corrected"
     with pytest.raises(
-        UnknownRules, match="no rules “as-published”; it has corrected, official-2017"
+        UnknownRuleSet, match="no rules “as-published”; it has corrected, official-2017"
     ):
         compute_board(phase, VISITOR, "as-published")
 
 
 def test_unknown_rules_are_refused_and_the_known_ones_named():
     phase = boards.make_phase()
-    with pytest.raises(UnknownRules, match="corrected, official-2017"):
+    with pytest.raises(UnknownRuleSet, match="corrected, official-2017"):
         compute_board(phase, VISITOR, "official-1999")
 
 
@@ -227,7 +227,7 @@ def test_numbers_computed_otherwise_never_share_a_column():
         {"overlap_f1_micro"},
         {"overlap_f1_micro|rules:corrected|gold:1|v:2"},
     ]
-    assert board.holds_other_keys
+    assert board.has_differently_computed_scores
 
 
 def test_columns_stand_in_the_order_of_the_scorer_and_the_first_ranks():
@@ -294,10 +294,22 @@ def test_a_run_that_fails_against_the_new_gold_holds_the_board_back_until_somebo
 
 # What a phase shows, to whom: the sight of the board for visitor, member and organiser.
 SIGHTS = {
-    "everyone": (Visibility.SCORES, Visibility.SCORES, Visibility.SCORES),
-    "ranks": (Visibility.RANKS, Visibility.RANKS, Visibility.SCORES),
-    "organisers": (Visibility.NOTHING, Visibility.NOTHING, Visibility.SCORES),
-    "nobody": (Visibility.NOTHING, Visibility.NOTHING, Visibility.SCORES),
+    "everyone": (
+        BoardVisibility.SCORES,
+        BoardVisibility.SCORES,
+        BoardVisibility.SCORES,
+    ),
+    "ranks": (BoardVisibility.RANKS, BoardVisibility.RANKS, BoardVisibility.SCORES),
+    "organisers": (
+        BoardVisibility.NOTHING,
+        BoardVisibility.NOTHING,
+        BoardVisibility.SCORES,
+    ),
+    "nobody": (
+        BoardVisibility.NOTHING,
+        BoardVisibility.NOTHING,
+        BoardVisibility.SCORES,
+    ),
 }
 
 
@@ -321,7 +333,7 @@ def test_the_phase_says_who_sees_its_board(choice):
     )
     assert (
         compute_board(phase, factories.make_user(is_staff=True)).visibility
-        == Visibility.SCORES
+        == BoardVisibility.SCORES
     )
     assert compute_board(phase, factories.make_user()).visibility == SIGHTS[choice][0]
 
@@ -389,7 +401,7 @@ def test_a_team_sees_its_own_runs_and_of_their_numbers_what_everyone_does(choice
 def test_own_runs_have_a_switch_of_their_own_that_hides_nothing_everyone_sees(
     board, own, shown
 ):
-    assert Phase(board=board, own_scores=own).own_runs_show == shown
+    assert Phase(board=board, own_scores=own).visible_detail_of_own_runs == shown
 
 
 def test_a_baseline_belongs_to_the_organisers():

@@ -4,16 +4,16 @@ import datetime as dt
 
 import pytest
 
-from scoring.results.board.standings import Row, rank
+from scoring.results.board.standings import BoardRow, sort_and_rank_rows
 
 START = dt.datetime(2026, 3, 2, 9, 0, tzinfo=dt.UTC)
 NONE = None
 
 
-def row(name: str, value: float | None, **fields) -> Row:
+def row(name: str, value: float | None, **fields) -> BoardRow:
     minute = ord(name[0])
     kind = "baseline" if name.isupper() else "primary"
-    return Row(
+    return BoardRow(
         0, 0, name, kind, 1, START + dt.timedelta(minutes=minute), value=value, **fields
     )
 
@@ -59,7 +59,7 @@ TABLE = {
 def test_rows_are_ranked_by_what_they_show(case):
     values, expected = TABLE[case]
     ordered = [row(name, value) for name, value in values.items()]
-    rank(ordered)
+    sort_and_rank_rows(ordered)
     assert [(each.system, each.rank) for each in ordered] == list(expected.items())
     assert all(
         (each.rank_low, each.rank_high) == (each.rank, each.rank) for each in ordered
@@ -72,15 +72,15 @@ def test_the_order_does_not_depend_on_the_order_of_the_rows():
         for name, value in {"a": 0.2, "b": 0.3, "c": 0.2, "d": None, "E": 0.2}.items()
     ]
     backwards = rows[::-1]
-    rank(rows)
+    sort_and_rank_rows(rows)
     forwards = [(each.system, each.rank) for each in rows]
-    rank(backwards)
+    sort_and_rank_rows(backwards)
     assert [(each.system, each.rank) for each in backwards] == forwards
 
 
 def test_a_run_scored_otherwise_than_most_stands_at_the_end_without_a_rank():
     ordered = [row("a", 0.9, is_comparable=False), row("b", 0.1), row("c", None)]
-    rank(ordered)
+    sort_and_rank_rows(ordered)
     assert [(each.system, each.rank) for each in ordered] == [
         ("b", 1),
         ("c", 2),

@@ -10,15 +10,23 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from scoring.models import BoardOrder
-from scoring.results.board.comparisons import TopTwoComparison, separation_of_top_two
-from scoring.results.board.formatting import p_value_text
+from scoring.results.board.comparisons import (
+    TopTwoComparison,
+    build_separation_of_top_two,
+)
+from scoring.results.board.formatting import format_p_value
 from scoring.results.board.standings import compute_board
 from scoring.results.board.verdict import (
     RankedSystem,
     UntestedReason,
-    verdict_on_systems,
+    decide_verdict_on_systems,
 )
-from scoring.stats.significance import ALPHA, adjusted_p, holm, surely_above
+from scoring.stats.significance import (
+    FAMILYWISE_ERROR_RATE,
+    adjust_by_holm,
+    adjust_p_values_by_row,
+    find_significantly_better_rows,
+)
 from tasks.models import Phase
 from tests.scoring import boards
 from tests.scoring.compared import compare, make_phase, scored
@@ -34,8 +42,8 @@ def verdict(*rows: tuple[str, bool, float | None], units=50, **more):
         for place, (name, may_be_first, p) in enumerate(rows)
     ]
     first_two = TopTwoComparison(units=units, differ=False, p=0.2)
-    tested = separation_of_top_two(first_two, unit="topic", rows=len(rows))
-    return verdict_on_systems(systems, separation=tested, **more)
+    tested = build_separation_of_top_two(first_two, unit="topic", rows=len(rows))
+    return decide_verdict_on_systems(systems, separation=tested, **more)
 
 
 def test_a_verdict_names_the_leader_the_tied_systems_those_behind_the_test_and_the_units():
@@ -108,8 +116,8 @@ def test_a_board_without_a_test_states_so_and_calls_no_system_behind(reason):
 
 
 def test_a_board_without_a_ranked_system_has_no_verdict_and_one_with_one_no_test():
-    assert verdict_on_systems([]) is None
-    alone = verdict_on_systems([RankedSystem(submission=1, system="A")])
+    assert decide_verdict_on_systems([]) is None
+    alone = decide_verdict_on_systems([RankedSystem(submission=1, system="A")])
     assert alone.text == "A is the only ranked system. The board ranks without a test."
 
 
@@ -119,8 +127,8 @@ def test_one_name_of_two_teams_is_followed_by_the_team():
         for place, team in enumerate(("Ada", "Bob"))
     ]
     first_two = TopTwoComparison(units=50, differ=False, p=0.2)
-    found = verdict_on_systems(
-        systems, separation=separation_of_top_two(first_two, unit="topic", rows=2)
+    found = decide_verdict_on_systems(
+        systems, separation=build_separation_of_top_two(first_two, unit="topic", rows=2)
     )
     assert "bert (Ada) has the best value" in found.text
     assert "bert (Bob) could be tied" in found.text
@@ -137,12 +145,12 @@ def test_one_name_of_two_teams_is_followed_by_the_team():
         (0.0504, "0.0504"),
         (0.0496, "0.0496"),
         (0.050004, "0.050004"),
-        (ALPHA, "0.050"),
+        (FAMILYWISE_ERROR_RATE, "0.050"),
         (0.0, "0.0"),
     ],
 )
 def test_p_has_two_significant_digits_and_never_reads_as_the_level_it_misses(p, text):
-    assert p_value_text(p) == text
+    assert format_p_value(p) == text
 
 
 def test_the_adjusted_p_is_holms_in_both_families_and_at_most_5_percent_where_ranks_differ():
@@ -151,15 +159,17 @@ def test_the_adjusted_p_is_holms_in_both_families_and_at_most_5_percent_where_ra
         p = rng.uniform(0, 0.1, (count, count)).round(3)
         p = np.triu(p, 1) + np.triu(p, 1).T
         np.fill_diagonal(p, np.nan)
-        adjusted = adjusted_p(p)
+        adjusted = adjust_p_values_by_row(p)
         others = ~np.eye(count, dtype=bool)
         own = np.full(p.shape, np.nan)
         for row in range(count):
-            own[row, others[row]] = holm(p[row, others[row]].tolist())
+            own[row, others[row]] = adjust_by_holm(p[row, others[row]].tolist())
         np.testing.assert_allclose(adjusted, np.maximum(own, own.T))
-        above = surely_above(np.arange(count, 0, -1.0), p)
-        assert ((adjusted <= ALPHA) & np.tril(others)).tolist() == above.tolist()
-    assert np.isnan(adjusted_p(np.full((2, 2), np.nan))).all()
+        above = find_significantly_better_rows(np.arange(count, 0, -1.0), p)
+        assert (
+            (adjusted <= FAMILYWISE_ERROR_RATE) & np.tril(others)
+        ).tolist() == above.tolist()
+    assert np.isnan(adjust_p_values_by_row(np.full((2, 2), np.nan))).all()
 
 
 @pytest.fixture
@@ -176,7 +186,7 @@ def test_every_page_the_api_and_the_files_give_the_same_verdict(client, compared
     found = compute_board(phase, VISITOR).verdict
     assert [row.system for row in found.tied] == ["system 9"]
     assert [row.system for row in found.behind] == ["system 1"]
-    assert found.tied[0].p > ALPHA >= found.behind[0].p
+    assert found.tied[0].p > FAMILYWISE_ERROR_RATE >= found.behind[0].p
     season = phase.task.season.slug
     for address in (
         boards.address("board", phase),

@@ -8,14 +8,17 @@ import sys
 import pytest
 from django.utils import timezone
 
-from citeboard.core.instants import ENDLESS_TIME
-from citeboard.web.organise.attention import find_concerns
+from citeboard.core.instants import ENDLESS_PHASE_END
+from citeboard.web.organise.attention import find_season_concerns
 from scoring.models import Evaluation, MonthlyRanks, Score
 from scoring.results.board import monthly_ranks
-from scoring.results.board.comparisons import UnreadableStatistics, read_statistics
+from scoring.results.board.comparisons import (
+    UnreadableStatistics,
+    read_statistics_of_run,
+)
 from scoring.results.board.standings import compute_board
 from scoring.results.board.visibility import Audience
-from scoring.results.runs.results import latest_evaluations
+from scoring.results.runs.results import find_latest_evaluations_by_rule_set
 from scoring.worker.rescoring import request_rescoring_of_stale_phases
 from tasks.models import Gold, Phase
 from tests.api.sending import score
@@ -53,7 +56,7 @@ def run(phase, team, right=10, **fields):
 
 
 def scores(sent) -> dict[str, Score]:
-    [evaluation] = latest_evaluations(sent).values()
+    [evaluation] = find_latest_evaluations_by_rule_set(sent).values()
     return {row.metric: row for row in evaluation.scores.all()}
 
 
@@ -71,7 +74,7 @@ def test_own_scores_are_of_the_public_part_while_runs_are_taken_and_of_the_priva
     drawn = f"30-c{phase.draw_commitment[:12]}"
     assert f"|part:public-{drawn}|" in public.column
     assert public.n == 6, "two citances of each of three topics"
-    assert read_statistics(Evaluation.objects.get()).units.size == 6
+    assert read_statistics_of_run(Evaluation.objects.get()).units.size == 6
     assert request_rescoring_of_stale_phases() == 0, (
         "nothing is to be scored again before the end"
     )
@@ -81,7 +84,7 @@ def test_own_scores_are_of_the_public_part_while_runs_are_taken_and_of_the_priva
     private = scores(sent)[RANKING]
     assert f"|part:private-{drawn}|" in private.column
     assert private.n == 14
-    assert read_statistics(Evaluation.objects.get()).units.size == 14
+    assert read_statistics_of_run(Evaluation.objects.get()).units.size == 14
     assert request_rescoring_of_stale_phases() == 0
 
 
@@ -109,7 +112,7 @@ def test_a_late_run_is_told_its_public_score_as_long_as_runs_are_taken():
     )
     close(phase)
     phase.refresh_from_db()
-    assert phase.scored_part_at(timezone.now()).startswith("public-")
+    assert phase.get_scored_part_at(timezone.now()).startswith("public-")
 
 
 @pytest.mark.both_databases
@@ -131,7 +134,7 @@ def test_by_the_ladder_a_team_is_told_a_number_only_where_it_is_better_by_more_t
         for evaluation in of_rules.values():
             assert not evaluation.breakdowns.exists()
             with pytest.raises(UnreadableStatistics):
-                read_statistics(evaluation)
+                read_statistics_of_run(evaluation)
         assert own[RANKING].low is own[RANKING].high is None
     assert numbers == [numbers[0], None, None, numbers[3]]
     assert numbers[3] > numbers[0]
@@ -227,9 +230,9 @@ def test_classes_of_too_few_answers_are_not_told_nor_those_from_which_they_follo
 def test_without_an_end_the_private_part_ranks_once_a_month_and_a_new_run_waits_for_the_next(
     monkeypatch,
 ):
-    monkeypatch.setattr("scoring.stats.leakage.INSTANCES_BY_RANKS", 1)
+    monkeypatch.setattr("scoring.stats.leakage.INSTANCES_PER_RANK_PUBLICATION", 1)
     opens = timezone.now() - dt.timedelta(days=60)
-    phase = limited_phase(public_part=30, opens=opens, closes=ENDLESS_TIME)
+    phase = limited_phase(public_part=30, opens=opens, closes=ENDLESS_PHASE_END)
     season = phase.task.season
     weak, strong = (make_team(season=season) for _ in range(2))
     run(phase, weak, 2)
@@ -261,7 +264,7 @@ def test_a_private_part_ranks_as_often_as_it_is_large_enough_for(
     monkeypatch, instances, months
 ):
     opens = dt.datetime(2029, 12, 31, tzinfo=dt.UTC)
-    phase = make_phase(public_part=30, opens=opens, closes=ENDLESS_TIME)
+    phase = make_phase(public_part=30, opens=opens, closes=ENDLESS_PHASE_END)
     Gold.objects.update(instances=instances)
     for month in range(1, 13):
         at = dt.datetime(2030, month, 20, tzinfo=dt.UTC)
@@ -304,7 +307,7 @@ def test_runs_that_look_like_probes_are_marked_with_why():
     assert Evaluation.objects.get(submission=copy).probe == "copy 2 1 20"
     told = next(
         concern
-        for concern in find_concerns(phase.task.season)
+        for concern in find_season_concerns(phase.task.season)
         if concern.name == "probes"
     )
     assert [line.words.partition(". ")[2] for line in told.lines] == [

@@ -6,19 +6,19 @@ import pytest
 from django.core import mail
 from django.utils import translation
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.teams.membership import invite_by_mail
 from tasks.delivery.notifications import wording
 from tasks.jobs.mails import send_due_mails
 from tasks.models import Phase, Season, Submission
 from tasks.registration.entries import (
-    EntryRefused,
+    TeamEntryRefused,
     change_entry,
     change_entry_list,
     take_back_entry,
 )
 from tasks.seasons.announcements import announce
-from tasks.seasons.phase_acts import change_board, freeze_board
+from tasks.seasons.phase_acts import change_board, set_board_freeze
 from tasks.submissions.run_acts import cancel_run, describe_run, give_tries
 from tests.factories import (
     make_phase,
@@ -81,7 +81,7 @@ def test_an_invitation_is_in_the_language_of_who_invites(team):
 
 
 def _enter(phase: Phase, team, by) -> None:
-    change_entry(season=phase.task.season, entry=Season.Entry.APPROVAL, by=by)
+    change_entry(season=phase.task.season, entry=Season.EntryPolicy.APPROVAL, by=by)
 
 
 def _list(phase: Phase, team, by) -> None:
@@ -101,7 +101,7 @@ def _show_board(phase: Phase, team, by) -> None:
 
 
 def _freeze(phase: Phase, team, by) -> None:
-    freeze_board(phase=phase, frozen_from=LATER, frozen_until=None, by=by)
+    set_board_freeze(phase=phase, frozen_from=LATER, frozen_until=None, by=by)
 
 
 def _cancel(phase: Phase, team, by) -> None:
@@ -138,7 +138,7 @@ def test_the_history_is_kept_in_english_whatever_language_a_page_has(
 ):
     with translation.override("de"):
         act(phase, team, organiser)
-    newest = history_of_place(phase.task.season).first()
+    newest = find_history_of_place(phase.task.season).first()
     assert newest.words == kept
     assert all(change["key"].isascii() for change in newest.changes)
 
@@ -158,6 +158,6 @@ def test_a_refusal_that_a_page_shows_names_what_it_names_in_every_language(
     for language in ("en", "de"):
         with (
             translation.override(language),
-            pytest.raises(EntryRefused, match=r"Owls.*The season"),
+            pytest.raises(TeamEntryRefused, match=r"Owls.*The season"),
         ):
             take_back_entry(registration=team.registrations.get(), by=organiser)

@@ -9,25 +9,33 @@ from django.db import connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
-from citeboard.ops.accounts import collect_own_data
+from citeboard.core.audit import find_history_of_place
+from citeboard.ops.accounts import collect_user_data
 from scoring.human.sheets import add_annotator_by_email, remove_annotator
 from tasks.delivery.notifications.events import (
     PhaseDeadlineAndLimits,
     notify_phase_changed,
-    remind_of_deadlines,
+    send_deadline_reminders,
 )
-from tasks.delivery.notifications.reading import set_channels
-from tasks.delivery.webhooks.services import hold_messages
+from tasks.delivery.notifications.reading import store_notification_channels
+from tasks.delivery.webhooks.services import delay_messages_until_undo_ends
 from tasks.jobs import engine, leases, mails
-from tasks.jobs.mails import outgoing_mail_state, requeue_failed_mails, send_due_mails
+from tasks.jobs.mails import (
+    load_outgoing_mail_state,
+    requeue_failed_mails,
+    send_due_mails,
+)
 from tasks.models import Job, Notification, Phase, Season, Submission
-from tasks.models.notifications import Channel, Kind
-from tasks.registration.entries import approve_team, refuse_team, register_team
+from tasks.models.notifications import NotificationChannel, NotificationKind
+from tasks.registration.entries import (
+    approve_team_entry,
+    refuse_team_entry,
+    register_team,
+)
 from tasks.seasons.announcements import announce
 from tasks.seasons.organisers import add_organiser
 from tasks.seasons.phase_acts import move_phase
-from tasks.submissions.run_acts import disqualify, give_tries
+from tasks.submissions.run_acts import disqualify_run, give_tries
 from tests import factories
 from tests.scoring import boards, sheets
 from tests.tasks.mailing import letters_to, refuse_connections
@@ -79,8 +87,8 @@ def scored(run: Submission) -> Job:
     return job
 
 
-def wants_mail(person, kind: Kind) -> None:
-    set_channels(user=person, wanted={kind: Channel.MAIL})
+def wants_mail(person, kind: NotificationKind) -> None:
+    store_notification_channels(user=person, wanted={kind: NotificationChannel.MAIL})
 
 
 def test_six_mails_in_ten_minutes_become_one_but_for_those_about_dates(
@@ -95,7 +103,7 @@ def test_six_mails_in_ten_minutes_become_one_but_for_those_about_dates(
         announce(season=phase.task.season, text=f"News {number}.", by=organiser)
     give_tries(phase=phase, team=team, tries=2, reason="An outage.", by=organiser)
     assert send_due_mails() == 0
-    remind_of_deadlines(CLOSES - dt.timedelta(hours=1))
+    send_deadline_reminders(CLOSES - dt.timedelta(hours=1))
     assert send_due_mails() == 1
     assert "closes at" in mail.outbox[-1].subject
     later = timezone.now() - dt.timedelta(minutes=11)
@@ -120,7 +128,7 @@ def test_mails_of_acts_of_ten_minutes_that_can_be_taken_back_become_one(
     acts, sent = {0: "a", 3: "b", 8: "c", 9: "d", 11: "e", 15: "f", 24: "g"}, {}
     for minute in range(60):
         if minute in acts:
-            with hold_messages():
+            with delay_messages_until_undo_ends():
                 announce(
                     season=phase.task.season, text=f"News {acts[minute]}.", by=organiser
                 )
@@ -154,7 +162,7 @@ def test_a_mail_that_another_process_sends_at_the_moment_is_waited_for(
 
 
 def test_a_scored_run_is_told_on_the_site_and_by_mail_to_who_wants_it(phase, team, ada):
-    wants_mail(ada, Kind.SCORED)
+    wants_mail(ada, NotificationKind.SCORED)
     mate = factories.make_user()
     team.memberships.create(user=mate)
     run = factories.make_submission(phase=phase, team=team, system="Owl")
@@ -169,7 +177,7 @@ def test_a_scored_run_is_told_on_the_site_and_by_mail_to_who_wants_it(phase, tea
         )
     ]
     assert letters_to(mate) == []
-    assert Notification.objects.get(user=mate).kind == Kind.SCORED
+    assert Notification.objects.get(user=mate).kind == NotificationKind.SCORED
 
 
 def test_a_failed_run_is_told_with_its_reason(phase, team, ada):
@@ -255,9 +263,9 @@ def test_what_is_told_of_runs_that_are_scored_again_names_what_changed(
 
 
 def test_a_deadline_within_48_hours_is_told_once(phase, team, ada):
-    assert remind_of_deadlines(CLOSES - dt.timedelta(hours=49)) == 0
-    assert remind_of_deadlines(CLOSES - dt.timedelta(hours=47)) == 1
-    assert remind_of_deadlines(CLOSES - dt.timedelta(hours=46)) == 0
+    assert send_deadline_reminders(CLOSES - dt.timedelta(hours=49)) == 0
+    assert send_deadline_reminders(CLOSES - dt.timedelta(hours=47)) == 1
+    assert send_deadline_reminders(CLOSES - dt.timedelta(hours=46)) == 0
     assert letters_to(ada) == [
         (
             "[Citeboard] Task 1A, Final closes at 8 May 2091, 21:59 UTC (8 May 2091, 09:59 AoE)\n\n"
@@ -311,7 +319,7 @@ def test_more_tries_and_an_excluded_run_are_told_with_their_reasons(
         phase=phase, team=team, tries=2, reason="The site was away.", by=organiser
     )
     run = factories.make_submission(phase=phase, team=team, system="Owl")
-    disqualify(run, organiser, "It used the test gold.")
+    disqualify_run(run, organiser, "It used the test gold.")
     assert letters_to(ada) == [
         (
             "[Citeboard] Night Shift may submit 2 more runs to Task 1A, Final\n\n"
@@ -356,8 +364,10 @@ def test_a_team_that_asks_and_what_is_decided_are_told(phase, ada, organiser):
             "https://board.example.org/seasons/the-season/organise/teams/"
         )
     ]
-    approve_team(registration=entry, by=organiser)
-    refuse_team(registration=entry, by=organiser, reason="It has a member of the jury.")
+    approve_team_entry(registration=entry, by=organiser)
+    refuse_team_entry(
+        registration=entry, by=organiser, reason="It has a member of the jury."
+    )
     assert letters_to(ada) == [
         (
             "[Citeboard] Night Shift takes part in The season\n\n"
@@ -409,7 +419,7 @@ def test_who_shall_rate_is_told_and_not_any_more_once_they_shall_not(
 def test_a_mail_says_nothing_of_outcomes_that_the_phase_keeps_to_itself(
     phase, team, ada
 ):
-    wants_mail(ada, Kind.SCORED)
+    wants_mail(ada, NotificationKind.SCORED)
     scored(factories.make_submission(phase=phase, team=team))
     # It was written while they were told; now they are not.
     Phase.objects.filter(pk=phase.pk).update(board="organisers", own_scores="nothing")
@@ -422,7 +432,7 @@ def test_a_mail_says_nothing_of_outcomes_that_the_phase_keeps_to_itself(
 def test_who_has_left_the_team_reads_no_more_of_it(phase, team, ada):
     mate = factories.make_user()
     place = team.memberships.create(user=mate)
-    wants_mail(mate, Kind.SCORED)
+    wants_mail(mate, NotificationKind.SCORED)
     scored(factories.make_submission(phase=phase, team=team))
     place.delete()
     assert letters_to(mate) == []
@@ -445,10 +455,14 @@ def test_an_event_that_is_rolled_back_tells_nobody_and_one_that_is_repeated_tell
 def test_who_wants_to_be_told_nothing_gets_no_row_and_who_wants_no_mail_none(
     phase, team, ada, organiser
 ):
-    set_channels(user=ada, wanted={Kind.ANNOUNCED: Channel.NONE})
+    store_notification_channels(
+        user=ada, wanted={NotificationKind.ANNOUNCED: NotificationChannel.NONE}
+    )
     mate = factories.make_user()
     team.memberships.create(user=mate)
-    set_channels(user=mate, wanted={Kind.ANNOUNCED: Channel.SITE})
+    store_notification_channels(
+        user=mate, wanted={NotificationKind.ANNOUNCED: NotificationChannel.SITE}
+    )
     announce(season=phase.task.season, text="Hello.", by=organiser)
     assert letters_to(ada) == letters_to(mate) == []
     assert Notification.objects.get().user == mate
@@ -463,14 +477,14 @@ def test_a_mail_server_that_is_away_loses_nothing_and_is_shown_to_the_operator(
         for _ in range(20):
             Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
             assert send_due_mails() == 0
-    state = outgoing_mail_state()
+    state = load_outgoing_mail_state()
     assert (state.waiting, state.failed) == (1, 0)
     assert state.error == "ConnectionRefusedError: no mail server"
     # It waits its time, and then goes out.
     assert send_due_mails() == 0
     Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
     assert send_due_mails() == 1
-    assert outgoing_mail_state().waiting == 0
+    assert load_outgoing_mail_state().waiting == 0
 
 
 def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
@@ -484,16 +498,16 @@ def test_an_address_that_is_refused_is_given_up_and_tried_again_by_hand(
         for _ in range(mails.MAX_SERVER_REFUSALS):
             Job.all_kinds.update(due_at=timezone.now() - dt.timedelta(days=1))
             send_due_mails()
-    assert outgoing_mail_state().failed == 1
+    assert load_outgoing_mail_state().failed == 1
     assert (
-        outgoing_mail_state().failures[0]["error"]
+        load_outgoing_mail_state().failures[0]["error"]
         == "The mail server refuses the address (550)."
     )
     assert requeue_failed_mails(by=organiser) == 1
-    entry = history_of_place(organiser).get()
+    entry = find_history_of_place(organiser).get()
     assert str(entry) == "Olga queued 1 e-mail again that had been given up"
     assert requeue_failed_mails(by=organiser) == 0
-    assert history_of_place(organiser).count() == 1
+    assert find_history_of_place(organiser).count() == 1
     assert len(letters_to(ada)) == 1
 
 
@@ -523,11 +537,13 @@ def test_a_draft_tells_nobody_of_its_deadlines(phase, team, ada, organiser):
         closes=CLOSES + dt.timedelta(days=2),
         by=organiser,
     )
-    assert remind_of_deadlines(CLOSES) == 0
+    assert send_deadline_reminders(CLOSES) == 0
     assert letters_to(ada) == []
 
 
 def test_messages_are_part_of_ones_own_data(phase, team, ada, organiser):
     announce(season=phase.task.season, text="Hello.", by=organiser)
-    assert [told["kind"] for told in collect_own_data(ada)["messages"]] == ["announced"]
+    assert [told["kind"] for told in collect_user_data(ada)["messages"]] == [
+        "announced"
+    ]
     assert connection.needs_rollback is False

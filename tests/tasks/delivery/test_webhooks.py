@@ -14,15 +14,15 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from tasks.delivery.webhooks import posting
 from tasks.delivery.webhooks.posting import (
-    AddressRefused,
-    is_public_address,
+    WebhookUrlRefused,
+    is_public_ip_address,
     resolve_webhook_target,
     validate_webhook_url,
 )
-from tasks.delivery.webhooks.services import make_webhook, secret_of
+from tasks.delivery.webhooks.services import derive_webhook_secret, make_webhook
 from tasks.jobs import deliveries
 from tasks.jobs.deliveries import RETRY_PAUSES_SECONDS, send_due_deliveries
 from tasks.models import Delivery, Job, Season, Webhook
@@ -110,7 +110,9 @@ def test_an_event_is_posted_with_a_signature_that_the_secret_explains(
         "We extend.",
     )
     signed = headers["Citeboard-Timestamp"].encode() + b"." + body
-    expected = hmac.new(secret_of(own).encode(), signed, hashlib.sha256).hexdigest()
+    expected = hmac.new(
+        derive_webhook_secret(own).encode(), signed, hashlib.sha256
+    ).hexdigest()
     assert headers["Citeboard-Signature"] == f"sha256={expected}"
     assert send_due_deliveries() == 0
     assert Delivery.objects.get().response_code == 204
@@ -155,22 +157,22 @@ def test_the_page_shows_deliveries_and_posts_them_again(
     )
     assert send_due_deliveries() == 1
     assert "delivered" in text_of(client.get(page))
-    assert history_of_place(season).filter(action="webhook-repeated").exists()
+    assert find_history_of_place(season).filter(action="webhook-repeated").exists()
 
 
 def test_a_secret_is_shown_once_and_kept_nowhere(client, season, organiser):
     address = reverse("organise-webhooks", args=[season.slug])
     made = client.post(address, {"url": ADDRESS})
     own = Webhook.objects.get()
-    secret = secret_of(own)
+    secret = derive_webhook_secret(own)
     assert secret in made.content.decode()
     assert secret not in client.get(address).content.decode()
     assert secret not in str(Webhook.objects.values()) + str(
-        list(history_of_place(season).values())
+        list(find_history_of_place(season).values())
     )
     renewed = client.post(reverse("organise-webhook-renew", args=[season.slug, own.pk]))
     assert secret not in renewed.content.decode()
-    assert secret_of(Webhook.objects.get()) in renewed.content.decode()
+    assert derive_webhook_secret(Webhook.objects.get()) in renewed.content.decode()
 
 
 @pytest.mark.both_databases
@@ -213,7 +215,7 @@ def test_nobody_sees_or_repeats_the_deliveries_of_another_season(
     ],
 )  # fmt: skip
 def test_an_address_that_could_not_be_posted_to_is_refused(client, season, url):
-    with pytest.raises(AddressRefused):
+    with pytest.raises(WebhookUrlRefused):
         validate_webhook_url(url)
     assert (
         client.post(
@@ -232,14 +234,14 @@ def test_an_address_that_could_not_be_posted_to_is_refused(client, season, url):
     ],
 )  # fmt: skip
 def test_no_private_number_is_public(number):
-    assert not is_public_address(number)
+    assert not is_public_ip_address(number)
 
 
 @pytest.mark.parametrize(
     "number", ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"]
 )
 def test_a_number_of_the_internet_is_public(number):
-    assert is_public_address(number)
+    assert is_public_ip_address(number)
 
 
 def leads_to(monkeypatch, *answers: list[str]):
@@ -273,11 +275,11 @@ def test_a_name_that_leads_to_a_private_network_is_not_posted_to(
 
 def test_a_name_server_that_does_not_answer_is_not_waited_for(monkeypatch):
     answers = threading.Event()
-    monkeypatch.setattr(posting, "LOOKUP_SECONDS", 0)
+    monkeypatch.setattr(posting, "DNS_LOOKUP_TIMEOUT_SECONDS", 0)
     monkeypatch.setattr(
         posting.socket, "getaddrinfo", lambda *given, **more: answers.wait() and []
     )
-    with pytest.raises(AddressRefused, match="cannot be found"):
+    with pytest.raises(WebhookUrlRefused, match="cannot be found"):
         resolve_webhook_target(ADDRESS)
     answers.set()
 
@@ -308,5 +310,5 @@ def test_an_event_is_written_once_and_not_where_it_is_rolled_back(
 def test_removing_a_webhook_is_told_in_the_history(client, season, webhook):
     client.post(reverse("organise-webhook-remove", args=[season.slug, webhook.pk]))
     assert not Webhook.objects.exists()
-    assert history_of_place(season).first().action == "webhook-removed"
+    assert find_history_of_place(season).first().action == "webhook-removed"
     assert Season.objects.filter(pk=season.pk).exists()

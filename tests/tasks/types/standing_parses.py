@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from tasks.types.positional_citations.claims import (
-    ClaimRules,
+    ClaimSplittingRules,
+    get_text_to_parse,
     split_into_claims,
-    text_to_parse,
 )
-from tasks.types.positional_citations.rule_parser import VERSION, parse
+from tasks.types.positional_citations.rule_parser import (
+    RULE_PARSER_VERSION,
+    parse_sentence_by_rules,
+)
 from tests.scoring.standing_numbers import digest, written
 
 FILE = Path(__file__).with_suffix(".json")
@@ -61,18 +64,21 @@ def block(number: int) -> str:
     content: list[Any] = []
     for _ in range(SENTENCES):
         text = sentence(draw)
-        content.append(parse(text))
-        for rules in (ClaimRules(), ClaimRules(is_official=True)):
-            read = text_to_parse(text, rules)
+        content.append(parse_sentence_by_rules(text))
+        for rules in (ClaimSplittingRules(), ClaimSplittingRules(is_official=True)):
+            read = get_text_to_parse(text, rules)
             claims = split_into_claims(
-                text, parse(read) if read else None, rules
+                text, parse_sentence_by_rules(read) if read else None, rules
             ).claims
             content.append([(claim.text, list(claim.marks)) for claim in claims])
     return digest(content)
 
 
 def everything() -> dict[str, Any]:
-    return {"version": VERSION, "blocks": [block(number) for number in range(BLOCKS)]}
+    return {
+        "version": RULE_PARSER_VERSION,
+        "blocks": [block(number) for number in range(BLOCKS)],
+    }
 
 
 if __name__ == "__main__":

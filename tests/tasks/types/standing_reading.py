@@ -28,47 +28,71 @@ from typing import Any
 import numpy as np
 
 from tasks.types import problems as wrong
-from tasks.types.base import clusters_of, ids_alone, ids_or_places, unit_by_instance
-from tasks.types.columns import OUTSIDE, Classes, LabelNumbers, in_order
-from tasks.types.declared.folder import read_declaration
-from tasks.types.declared.proposals import declaration, look, measures_of
-from tasks.types.files import (
-    InputFile,
-    Limits,
-    input_digest,
-    listed_files,
-    open_input,
-    open_inputs,
+from tasks.types.base import (
+    assign_resampling_clusters,
+    iterate_ids_or_positions,
+    iterate_record_ids,
+    read_unit_of_each_instance,
 )
-from tasks.types.guarded.encodings import binary_kind
-from tasks.types.guarded.limits import Unreadable
+from tasks.types.columns import (
+    NOT_APPLICABLE_CODE,
+    ClassCodesByLabel,
+    ClassColumn,
+    make_column_with_sorted_labels,
+)
+from tasks.types.declared.folder import read_declaration
+from tasks.types.declared.proposals import (
+    format_task_toml,
+    list_available_measures,
+    propose_declaration,
+)
+from tasks.types.files import (
+    ArchiveLimits,
+    InputFile,
+    compute_input_digest,
+    count_files_in_zip_directory,
+    open_files_of_all_inputs,
+    open_input_files,
+)
+from tasks.types.guarded.encodings import detect_kind_of_binary_file
+from tasks.types.guarded.limits import TextUnreadable
 from tasks.types.guarded.toml_reader import read_toml
 from tasks.types.jsonlines import AnswerForm
 from tasks.types.probabilities import (
+    InvalidProbabilities,
     LabelWithProbabilities,
-    ProbabilitiesRefused,
-    read_probabilities,
+    parse_label_probabilities,
 )
-from tasks.types.problems import InputRefused, Problem, Problems
+from tasks.types.problems import InputRefused, Problem, ProblemList
 from tasks.types.ranking.lists import (
-    GradedLists,
-    Lists,
-    ListsBuilder,
-    index_of,
-    ranks_of,
+    GradedListColumn,
+    ListColumn,
+    ListColumnBuilder,
+    build_ranking_index,
+    compute_ranks_of_gold,
 )
-from tasks.types.ranking.runs import RunLimits, header_of, read_ranked_run
+from tasks.types.ranking.runs import (
+    RankingReadingSettings,
+    read_metadata_header,
+    read_ranked_run,
+)
 from tasks.types.run_forms import (
     RUN_FORM,
-    beginning_of,
-    first_lines,
-    is_json,
-    text_kind,
-    text_of_document,
-    text_of_topic,
+    begins_like_json,
+    detect_kind_of_text,
+    get_document_text,
+    get_topic_text,
+    read_first_bytes,
+    split_nonempty_first_lines,
 )
-from tasks.types.text import decoded, json_kind, json_lines, length_class, unescaped
-from tasks.types.toml_lines import KeyLines, table, value_text
+from tasks.types.text import (
+    decode_html_entities,
+    decode_utf8_or_windows_1252,
+    describe_json_type,
+    iterate_json_objects,
+    length_class,
+)
+from tasks.types.toml_lines import TomlKeyLines, format_toml_table, format_toml_value
 from tests.scoring.standing_numbers import (
     DECLARED as FORMS,
     ROOT,
@@ -151,7 +175,7 @@ def of_proposals() -> Iterator[tuple[str, Any]]:
         }
         for n in range(6)
     ]
-    found = look("labels", "t", "T", [file("gold.jsonl", lines(many))])
+    found = propose_declaration("labels", "t", "T", [file("gold.jsonl", lines(many))])
     yield (
         "many parts and fields",
         [[own.name for own in found.fields][18:26], len(found.fields)],
@@ -183,7 +207,7 @@ def of_proposals() -> Iterator[tuple[str, Any]]:
         "pool": {"file": "gold.jsonl"},
         "rules": [{"measures": ["f1"]}],
     }
-    found = look("labels", "t", "T", one, known)
+    found = propose_declaration("labels", "t", "T", one, known)
     yield (
         "known",
         [found.instances, [own.name for own in found.pool], found.task == known],
@@ -204,14 +228,14 @@ def of_proposals() -> Iterator[tuple[str, Any]]:
                     {"measures": ["x", {"name": "mrr@5", "measure": "mrr", "cut": 5}]}
                 ],
             }
-            yield f"measures of {form} with {said_of}", measures_of(task)
+            yield f"measures of {form} with {said_of}", list_available_measures(task)
 
 
 def _proposed(form: str, files: Sequence[InputFile]) -> Any:
-    found = refused(look, form, "t", "T", files)
+    found = refused(propose_declaration, form, "t", "T", files)
     if isinstance(found, list):
         return found
-    toml = declaration(found.task)
+    toml = format_task_toml(found.task)
     assert tomllib.loads(toml)["task"] == found.task
     fields = [dataclasses.astuple(own) for own in (*found.fields, *found.pool)]
     return [
@@ -220,7 +244,7 @@ def _proposed(form: str, files: Sequence[InputFile]) -> Any:
         len(found.pool),
         found.files,
         found.task,
-        digest(measures_of(found.task)),
+        digest(list_available_measures(found.task)),
     ]
 
 
@@ -300,10 +324,10 @@ POOLS = [[f"W{n}" for n in range(9)], ["W1", "X", "Y"]]
 
 def of_rankings() -> Iterator[tuple[str, Any]]:
     for pool_of in (None, [0, 1, 0, 0, 1]):
-        index = index_of(TOPICS, POOLS, pool_of)
+        index = build_ranking_index(TOPICS, POOLS, pool_of)
         for number in range(60):
             draw = random.Random(number)
-            limits = RunLimits(
+            limits = RankingReadingSettings(
                 longest=draw.choice((None, 3, 4)), kept=draw.choice((None, 1, 2)),
                 ties_by_candidate=draw.random() < 0.5, declares=number % 3 == 0,
             )  # fmt: skip
@@ -315,34 +339,44 @@ def of_rankings() -> Iterator[tuple[str, Any]]:
                 f"{number} of {'one pool' if pool_of is None else 'two'}",
                 _ranked(files, index, limits),
             )
-    index = index_of(TOPICS, POOLS, None)
+    index = build_ranking_index(TOPICS, POOLS, None)
     for values in DECLARED:
         row = {"id": "q1", "ranked": ["W1", "W0"], **values}
         yield (
             f"declared {values}",
-            _ranked([file("run", lines([row]))], index, RunLimits(declares=True)),
+            _ranked(
+                [file("run", lines([row]))],
+                index,
+                RankingReadingSettings(declares=True),
+            ),
         )
     for row in ROWS:
         yield (
             f"row {row}",
-            _ranked([file("run", lines([row]))], index, RunLimits(longest=4)),
+            _ranked(
+                [file("run", lines([row]))], index, RankingReadingSettings(longest=4)
+            ),
         )
     for line in LINES:
         own = file("run", f"q1 Q0 W1 1 0.9 t\n{line}\nq2 Q0 W2 1 0.5 t\n")
-        yield f"line {line!r}", _ranked([own], index, RunLimits(longest=3))
+        yield f"line {line!r}", _ranked([own], index, RankingReadingSettings(longest=3))
     for header in HEADERS:
         own = file("run", header + b"q1 Q0 W1 1 0.9 t\n")
         yield (
             f"header {header[:60]!r}",
             [
-                refused(lambda own: len(header_of(own)), own),
-                _ranked([own], index, RunLimits()),
+                refused(lambda own: len(read_metadata_header(own)), own),
+                _ranked([own], index, RankingReadingSettings()),
             ],
         )
-    yield "no file", _ranked([file("readme", "x")], index, RunLimits())
+    yield "no file", _ranked([file("readme", "x")], index, RankingReadingSettings())
     yield (
         "no instances",
-        _ranked([file("run", "q1 Q0 W1 1 0.9 t\n")], index_of([], POOLS), RunLimits()),
+        _ranked(
+            [file("run", "q1 Q0 W1 1 0.9 t\n")],
+            build_ranking_index([], POOLS),
+            RankingReadingSettings(),
+        ),
     )
 
 
@@ -376,7 +410,9 @@ DECLARED = (
 )  # fmt: skip
 
 
-def _ranked(files: Sequence[InputFile], index: Any, limits: RunLimits) -> Any:
+def _ranked(
+    files: Sequence[InputFile], index: Any, limits: RankingReadingSettings
+) -> Any:
     found = refused(read_ranked_run, files, index, limits)
     if isinstance(found, list):
         return found
@@ -384,7 +420,7 @@ def _ranked(files: Sequence[InputFile], index: Any, limits: RunLimits) -> Any:
     told = said(problems)
     if any(problem.fatal for problem in problems):
         return told
-    gold = Lists.of([[1], [0, 2], [], [3], [1]])
+    gold = ListColumn.of([[1], [0, 2], [], [3], [1]])
     shares = run.declared.log_probabilities(gold, 9).tolist() if run.declared else []
     tied = None if run.lists.tied is None else run.lists.tied.astype(int).tolist()
     return [told, list(run.lists), tied, run.ties, run.missing, run.empty, shares]
@@ -424,12 +460,12 @@ def _trec(draw: random.Random) -> str:
 
 def of_lists() -> Iterator[tuple[str, Any]]:
     rows = [(3, 1, 2), None, (), (5, 3), (1,)]
-    lists = Lists.of(rows)
+    lists = ListColumn.of(rows)
     yield (
         "of",
         [
             list(lists),
-            lists.lengths.tolist(),
+            lists.list_lengths.tolist(),
             len(lists),
             list(lists[1:4]),
             lists[-1],
@@ -441,17 +477,17 @@ def of_lists() -> Iterator[tuple[str, Any]]:
             lists[place]
         except IndexError as none:
             yield f"no {place}", str(none)
-    taken = lists.take(np.array([4, -1, 0, 0, 3]))
+    taken = lists.select_rows(np.array([4, -1, 0, 0, 3]))
     yield (
         "taken",
         [
             list(taken),
             taken.tied,
-            lists.take(np.arange(5)) is lists,
-            list(lists.take(np.arange(4))),
+            lists.select_rows(np.arange(5)) is lists,
+            list(lists.select_rows(np.arange(4))),
         ],
     )
-    builder = ListsBuilder()
+    builder = ListColumnBuilder()
     builder.add((1, 2))
     builder.add((3, 4), (False, True))
     builder.add((5,))
@@ -460,54 +496,67 @@ def of_lists() -> Iterator[tuple[str, Any]]:
         np.array([2]), np.array([6, 5], dtype=np.int32), np.array([False, True])
     )
     built = builder.build()
-    again = built.take(np.array([6, -1, 1]))
+    again = built.select_rows(np.array([6, -1, 1]))
     yield "built", [list(built), built.tied.tolist(), list(again), again.tied.tolist()]
-    late = ListsBuilder()
+    late = ListColumnBuilder()
     late.extend(np.array([1]), np.array([7], dtype=np.int32))
     late.extend(
         np.array([2]), np.array([6, 5], dtype=np.int32), np.array([False, True])
     )
     yield (
         "tied later",
-        [list(late.build()), late.build().tied.tolist(), list(ListsBuilder().build())],
+        [
+            list(late.build()),
+            late.build().tied.tolist(),
+            list(ListColumnBuilder().build()),
+        ],
     )
-    yield "ranks", ranks_of(Lists.of([(1, 2), (4,), (), (3, 9), (1,)]), lists).tolist()
-    graded = GradedLists(
-        Lists.of([(1,), ()]),
-        Lists.of([(1, 2), (3,)]),
+    yield (
+        "ranks",
+        compute_ranks_of_gold(
+            ListColumn.of([(1, 2), (4,), (), (3, 9), (1,)]), lists
+        ).tolist(),
+    )
+    graded = GradedListColumn(
+        ListColumn.of([(1,), ()]),
+        ListColumn.of([(1, 2), (3,)]),
         np.array([2, 0, 1], dtype=np.int32),
     )
     yield "graded", [list(graded), list(graded.judged), graded.grades.tolist()]
-    numbers = LabelNumbers()
+    numbers = ClassCodesByLabel()
     codes = np.array(
         [numbers[label] for label in ("b", "a", None, "c", "b", ...)], dtype=np.int32
     )
     for order in ((), ("c",), ("b", "z")):
-        own = in_order(numbers.labels, codes, order)
-        groups = [(label, chosen.tolist()) for label, chosen in own.rows_by_label()]
+        own = make_column_with_sorted_labels(numbers.labels, codes, order)
+        groups = [
+            (label, chosen.tolist()) for label, chosen in own.group_rows_by_label()
+        ]
         yield (
             f"classes in order {order}",
             [own.labels, own.codes.tolist(), list(own), groups, own.is_empty],
         )
     rows = np.array([True, False, False, False, True, False])
-    outside = Classes(own.labels, np.where(rows, np.int32(OUTSIDE), own.codes))
+    outside = ClassColumn(
+        own.labels, np.where(rows, np.int32(NOT_APPLICABLE_CODE), own.codes)
+    )
     yield (
         "outside",
         [
             outside.codes.tolist(),
-            own.take(np.array([5, 0])).codes.tolist(),
+            own.select_rows(np.array([5, 0])).codes.tolist(),
             list(own[2:4]),
-            OUTSIDE,
+            NOT_APPLICABLE_CODE,
         ],
     )
-    named = Classes.of(["y", "x", "y"]).names_and_numbers()
+    named = ClassColumn.of(["y", "x", "y"]).get_labels_and_label_indexes()
     yield (
         "named",
         [
             named[0],
             named[1].tolist(),
-            Classes.of([None]).is_empty,
-            Classes.of([]).is_empty,
+            ClassColumn.of([None]).is_empty,
+            ClassColumn.of([]).is_empty,
         ],
     )
 
@@ -518,13 +567,13 @@ def of_lists() -> Iterator[tuple[str, Any]]:
 def of_texts() -> Iterator[tuple[str, Any]]:
     kinds = [kind for kind, _, _ in samples().values() if kind.run_form]
     for content in BEGINNINGS:
-        own = beginning_of(file("run", content))
+        own = read_first_bytes(file("run", content))
         told = [
-            binary_kind(own),
-            text_kind(own),
-            is_json(own),
+            detect_kind_of_binary_file(own),
+            detect_kind_of_text(own),
+            begins_like_json(own),
             RUN_FORM.fits(own),
-            len(first_lines(own)),
+            len(split_nonempty_first_lines(own)),
         ]
         forms = [
             kind.slug.partition("@")[0] for kind in kinds if kind.run_form.fits(own)
@@ -535,7 +584,7 @@ def of_texts() -> Iterator[tuple[str, Any]]:
         {"before": "a", "sentence": "b", "after": "c"},
         {"title": "t", "raw": 7, "abstract": ""},
     ):
-        yield f"text of {record}", [text_of_topic(record), text_of_document(record)]
+        yield f"text of {record}", [get_topic_text(record), get_document_text(record)]
     for text in (
         "a &amp; b",
         "&#65;",
@@ -547,15 +596,21 @@ def of_texts() -> Iterator[tuple[str, Any]]:
         "plain",
         "&#" + "9" * 5000 + ";",
     ):
-        yield f"unescaped {text[:30]}", unescaped(text)[:30]
+        yield f"unescaped {text[:30]}", decode_html_entities(text)[:30]
     yield (
         "lengths",
         [length_class(words) for words in (0, 24, 25, 49, 50, 99, 100, 199, 200)],
     )
-    yield "kinds", [json_kind(value) for value in ({}, [], "", True, None, 3, 2.5)]
+    yield (
+        "kinds",
+        [describe_json_type(value) for value in ({}, [], "", True, None, 3, 2.5)],
+    )
     yield (
         "decoded",
-        [decoded(data) for data in (b"\xef\xbb\xbfa", b"\xe9\x81", "é".encode())],
+        [
+            decode_utf8_or_windows_1252(data)
+            for data in (b"\xef\xbb\xbfa", b"\xe9\x81", "é".encode())
+        ],
     )
     content = (
         b'{"a": 1}\n\n7\n{"b": 1e999}\n{"c": NaN}\n{,}\n'
@@ -564,11 +619,11 @@ def of_texts() -> Iterator[tuple[str, Any]]:
     problems: list[Problem] = []
     read = [
         [number, value, raw]
-        for number, value, raw in json_lines(file("f", content), problems)
+        for number, value, raw in iterate_json_objects(file("f", content), problems)
     ]
     yield "json lines", [read, said(problems)]
     many: list[Problem] = []
-    list(json_lines(file("f", b"7\n" * 1003), many))
+    list(iterate_json_objects(file("f", b"7\n" * 1003), many))
     yield "too many lines", [len(many), str(many[-1]), str(many[-2])]
 
 
@@ -592,7 +647,7 @@ def of_problems() -> Iterator[tuple[str, Any]]:
     )
     yield "kept", [
         Problem(message="a\0\ud800").message, len(Problem(message="x" * 2000).message), Problem(message="x" * 2001).message[1990:],
-        wrong.quoted(" " + "x" * 160 + " ")[150:], wrong.quoted("x" * 161)[150:], str(InputRefused([one] * 4)),
+        wrong.shorten_quoted_line(" " + "x" * 160 + " ")[150:], wrong.shorten_quoted_line("x" * 161)[150:], str(InputRefused([one] * 4)),
     ]  # fmt: skip
     for errors, doubts, counts in (
         (2, 1, 0),
@@ -600,7 +655,7 @@ def of_problems() -> Iterator[tuple[str, Any]]:
         (1000, 1003, 5),
         (1004, 0, 5),
     ):
-        found = Problems(counts=counts)
+        found = ProblemList(counts=counts)
         found.extend(Problem(message=f"{n}", line=n) for n in range(errors))
         found += [Problem(message=f"{n}", fatal=False) for n in range(doubts)]
         case = f"{errors} errors, {doubts} warnings, {counts} counted"
@@ -614,21 +669,24 @@ def of_problems() -> Iterator[tuple[str, Any]]:
                 [own.count for own in found.rest()],
             ],
         )
-    full = Problems([Problem(message="m", file="f", line=n) for n in range(1000)])
+    full = ProblemList([Problem(message="m", file="f", line=n) for n in range(1000)])
     end = refused(full.append, Problem(message="m", file="f", line=1000))
     yield "full", [len(end), end[-2:]]
-    counted = Problems([Problem(message="m")] * 1002, counts=2)
+    counted = ProblemList([Problem(message="m")] * 1002, counts=2)
     end = refused(counted.append, Problem(message="m", line=1, file="f"))
     yield "full and counted", [len(end), end[-2:]]
     mixed = [
         Problem(message="b", file="f", line=9), Problem(message="w", file="f", line=2, fatal=False), Problem(message="c", count=3), Problem(message="a", file="e", line=4),
         Problem(message="whole", file="f"),
     ]  # fmt: skip
-    yield "in order", said(wrong.in_order(mixed))
+    yield "in order", said(wrong.sort_problems(mixed))
     yield (
         "capped",
         [
-            [said(wrong.capped(mixed, most)[0]), wrong.capped(mixed, most)[1]]
+            [
+                said(wrong.select_problems_to_list(mixed, most)[0]),
+                wrong.select_problems_to_list(mixed, most)[1],
+            ]
             for most in (1, 3, 4, 9)
         ],
     )
@@ -636,12 +694,13 @@ def of_problems() -> Iterator[tuple[str, Any]]:
         "counted",
         [
             wrong.counted(mixed),
-            len(wrong.fatal(mixed)),
-            wrong.from_values(wrong.as_values(mixed)) == mixed,
+            len(wrong.select_fatal_problems(mixed)),
+            wrong.convert_dicts_to_problems(wrong.convert_problems_to_dicts(mixed))
+            == mixed,
         ],
     )
     for same in (5, 6, 8):
-        told = wrong.alike(
+        told = wrong.merge_with_further_lines(
             [
                 *mixed,
                 *(Problem(message="s", file="f", line=n) for n in range(1, same + 1)),
@@ -651,23 +710,30 @@ def of_problems() -> Iterator[tuple[str, Any]]:
             f"{same} alike",
             [[str(problem), str(own), len(own)] for problem, own in told],
         )
-    yield "given up", str(wrong.given_up("f", 8))
+    yield "given up", str(wrong.make_stopped_reading_problem("f", 8))
 
 
 def of_toml() -> Iterator[tuple[str, Any]]:
     values = {
         "a": True, "b c": 3, "d": 2.5, "e": "x\"y\\\x7f", "f": "two\nlines \"q\"", "g": [1, "x", []], "h": {"i j": {}}, "k": ("té",), "l": dt.datetime(2026, 5, 1, 14, tzinfo=dt.timezone(dt.timedelta(hours=2))),
     }  # fmt: skip
-    yield "table", [table("[season]", values), value_text(False), value_text({})]
+    yield (
+        "table",
+        [
+            format_toml_table("[season]", values),
+            format_toml_value(False),
+            format_toml_value({}),
+        ],
+    )
     text = (
         '# c\nname = "x" # y\n"odd.key" . b = 1\n[a]\n  x = [ # in\n 1,\n { y = "]" },\n]\n[[r]]\nname = """\n[no]\n"""\n[r.in]\nz = \'\'\'q\n\'\'\'\n[[r]]\nname = \'#\'\n[[r.s]]\nk = 2\n'
         "[r.s.t]\nu = {v = [1, {w = 3}]}\n[[r.s]]\n\n\n[last]\n'x' = 1\n"
     )
     assert tomllib.loads(text)
-    keys = KeyLines(text)
+    keys = TomlKeyLines(text)
     paths = [(), ("name",), ("odd.key", "b"), ("odd.key",), ("a",), ("a", "x"), ("a", "x", 0), ("r",), ("r", 0), ("r", 0, "name"), ("r", 0, "in"), ("r", 0, "in", "z"), ("r", 1, "name"), ("r", 1, "s"), ("r", 1, "s", 0, "k"), ("r", 1, "s", 0, "t", "u"), ("r", 1, "s", 1), ("last", "x"), ("none",)]  # fmt: skip
     yield "lines", [[list(map(str, path)), keys.line(path)] for path in paths]
-    yield "paths", [list(map(str, keys.path_at(line))) for line in range(30)]
+    yield "paths", [list(map(str, keys.get_key_at_line(line))) for line in range(30)]
     for broken in (
         "a = \n",
         "a = 1\na = 2\n",
@@ -678,7 +744,7 @@ def of_toml() -> Iterator[tuple[str, Any]]:
     ):
         try:
             read_toml(broken)
-        except Unreadable as fault:
+        except TextUnreadable as fault:
             yield f"broken {broken[:12]}", [fault.line, fault.column]
 
 
@@ -690,10 +756,10 @@ def of_probabilities() -> Iterator[tuple[str, Any]]:
     for values in given:
         for label_of in (str, str.lower):
             try:
-                found = read_probabilities(
+                found = parse_label_probabilities(
                     {"probabilities": values}, ("a", "b"), label_of
                 )
-            except ProbabilitiesRefused as refusal:
+            except InvalidProbabilities as refusal:
                 found = [refusal.message, refusal.expected]
             yield f"{str(values)[:40]} {label_of.__name__}", found
     label = LabelWithProbabilities("a")
@@ -724,20 +790,25 @@ def of_probabilities() -> Iterator[tuple[str, Any]]:
     fine = file(
         "gold.jsonl", lines([{"id": "a", "paper": {"id": 7}}, {"paper": {"id": "x"}}])
     )
-    for names in (ids_or_places, ids_alone):
+    for names in (iterate_ids_or_positions, iterate_record_ids):
         yield (
             f"units by {names.__name__}",
             [
-                refused(unit_by_instance, [own], "paper.id", names)
+                refused(read_unit_of_each_instance, [own], "paper.id", names)
                 for own in (gold, fine)
             ],
         )
     yield (
         "units of no records",
-        refused(unit_by_instance, [file("gold.txt", "x")], "paper", ids_alone),
+        refused(
+            read_unit_of_each_instance,
+            [file("gold.txt", "x")],
+            "paper",
+            iterate_record_ids,
+        ),
     )
     features = {"year": [("1",), ("1",), ("2",)], "two": [("1", "2"), (), ("1",)]}
-    for units in (("u", "u", "v"), ("u", "v", "v"), Classes.of(["u", "u", "v"])):
+    for units in (("u", "u", "v"), ("u", "v", "v"), ClassColumn.of(["u", "u", "v"])):
         for field, values in (
             ("year", {}),
             ("two", {}),
@@ -747,7 +818,14 @@ def of_probabilities() -> Iterator[tuple[str, Any]]:
         ):
             yield (
                 f"clusters of {list(units)} by {field} {values}",
-                refused(clusters_of, ("i", "j", "k"), units, features, field, values),
+                refused(
+                    assign_resampling_clusters,
+                    ("i", "j", "k"),
+                    units,
+                    features,
+                    field,
+                    values,
+                ),
             )
 
 
@@ -788,7 +866,7 @@ def of_declared() -> Iterator[tuple[str, Any]]:
 
 
 def of_archives() -> Iterator[tuple[str, Any]]:
-    limits = Limits(files=3, bytes=3000, ratio=20)
+    limits = ArchiveLimits(files=3, bytes=3000, ratio=20)
     with tempfile.TemporaryDirectory() as temporary:
         for case, content in _archives().items():
             path = Path(temporary) / "in.zip"
@@ -801,16 +879,19 @@ def of_archives() -> Iterator[tuple[str, Any]]:
         yield "folder", _opened(folder, limits, temporary)
         yield (
             "digests",
-            [input_digest(open_input(folder)), input_digest(open_input(folder)[:1])],
+            [
+                compute_input_digest(open_input_files(folder)),
+                compute_input_digest(open_input_files(folder)[:1]),
+            ],
         )
         (folder / "e.txt").write_text("e")
         yield "folder of four", _opened(folder, limits, temporary)
         yield "nothing", _opened(Path(temporary) / "none", limits, temporary)
         yield (
             "given twice",
-            str(refused(open_inputs, [folder / "b.txt", folder / "b.txt"])).replace(
-                temporary, ""
-            ),
+            str(
+                refused(open_files_of_all_inputs, [folder / "b.txt", folder / "b.txt"])
+            ).replace(temporary, ""),
         )
     for case, content in _lists().items():
         one_off = (
@@ -822,7 +903,7 @@ def of_archives() -> Iterator[tuple[str, Any]]:
             for n, m in itertools.product((0, 1, 46), (0, 1, 22))
         )
         counts = [
-            listed_files(io.BytesIO(own), most)
+            count_files_in_zip_directory(io.BytesIO(own), most)
             for own in (*one_off, *cut)
             for most in (2, 100)
         ]
@@ -830,7 +911,7 @@ def of_archives() -> Iterator[tuple[str, Any]]:
     behind = b"x" * 70_000 + _lists()["three"]
     yield (
         "counted behind more than a comment can be",
-        listed_files(io.BytesIO(behind), 9),
+        count_files_in_zip_directory(io.BytesIO(behind), 9),
     )
     for longest in (4, 5, 6):
         own = file("f", "ab\nabcd\nabc")
@@ -844,7 +925,7 @@ def of_archives() -> Iterator[tuple[str, Any]]:
         )
 
 
-def _opened(path: Path, limits: Limits, temporary: str) -> Any:
+def _opened(path: Path, limits: ArchiveLimits, temporary: str) -> Any:
     try:
         return [
             [
@@ -854,7 +935,7 @@ def _opened(path: Path, limits: Limits, temporary: str) -> Any:
                 own.suffix,
                 own.read().decode()[:20],
             ]
-            for own in open_input(path, limits=limits)
+            for own in open_input_files(path, limits=limits)
         ]
     except InputRefused as refusal:
         return [str(problem).replace(temporary, "") for problem in refusal.problems]
@@ -927,7 +1008,7 @@ def of_options() -> Iterator[tuple[str, Any]]:
                 kind.slug.partition("@")[0],
                 digest(kind.reference),
                 kind.metrics,
-                kind.default_rules,
+                kind.default_rule_set,
                 names,
                 kind.unit,
                 [option.default for option in kind.all_options],
@@ -951,9 +1032,9 @@ def of_options() -> Iterator[tuple[str, Any]]:
                     _with_option(kind, {**given, option.name: value}, option.name),
                 )
         shown = (
-            kind.shown_as("", ()),
-            kind.shown_as(kind.metrics[-1], ()),
-            kind.shown_as("", kind.metrics[:2]),
+            kind.with_ranking_and_main_metrics("", ()),
+            kind.with_ranking_and_main_metrics(kind.metrics[-1], ()),
+            kind.with_ranking_and_main_metrics("", kind.metrics[:2]),
         )
         yield (
             f"{name} shown",
@@ -961,7 +1042,7 @@ def of_options() -> Iterator[tuple[str, Any]]:
                 [
                     own.rank_by,
                     own.main_metrics[:3],
-                    own.ranking_metric(own.default_rules, given),
+                    own.get_ranking_metric_name(own.default_rule_set, given),
                 ]
                 for own in shown
             ],
@@ -970,14 +1051,14 @@ def of_options() -> Iterator[tuple[str, Any]]:
 
 def _with_option(kind: Any, options: dict[str, str], name: str) -> Any:
     try:
-        checked = kind.checked_options(options)
+        checked = kind.validate_options(options)
         lacking = [
             kind.without_value(rules, checked) for rules in (*kind.rules, "none")
         ]
         return [
             checked.get(name, "").replace(str(ROOT), ""),
             [
-                digest(list(map(str, kind.metrics_of(rules, checked))))
+                digest(list(map(str, kind.list_metrics_of_rule_set(rules, checked))))
                 for rules in kind.rules
             ],
             digest(lacking),

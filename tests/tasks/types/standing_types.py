@@ -21,19 +21,19 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from scoring.metrics import metrics_of
-from scoring.offline.evaluate import Resampling, evaluate
+from scoring.metrics import build_metrics
+from scoring.offline.evaluate import IntervalSettings, evaluate_pairs
 from tasks.types import InputRefused, task_types
 from tasks.types.clsumm.citances import FACETS
-from tasks.types.clsumm.pairs import judged_sentences
+from tasks.types.clsumm.pairs import iterate_sentence_outcomes
 from tasks.types.files import InputFile
 from tasks.types.positional_citations.claims import (
-    ClaimRules,
+    ClaimSplittingRules,
     Parse,
+    get_text_to_parse,
     split_into_claims,
-    text_to_parse,
 )
-from tasks.types.problems import Unavailable
+from tasks.types.problems import SoftwareUnavailable
 from tests.scoring.standing_numbers import (
     damaged,
     digest,
@@ -548,7 +548,7 @@ def _read(
 ) -> Any:
     """The problems that refuse either, or what follows from both."""
     kind = task_types()[slug]
-    options = kind.checked_options(given)
+    options = kind.validate_options(given)
     try:
         kept = [own for own in gold if kind.is_gold_file(own.name)]
         split = kind.gold_of(kept, options)
@@ -556,18 +556,18 @@ def _read(
         if any(problem.fatal for problem in problems):
             return said(problems)
         numbers: dict[str, Any] = {}
-        for rules in kind.rules if is_whole else (kind.default_rules,):
+        for rules in kind.rules if is_whole else (kind.default_rule_set,):
             try:
                 pairs = kind.pairs_of(split, answers, rules, options)
-                scores = evaluate(
+                scores = evaluate_pairs(
                     kind,
                     pairs,
                     rules=rules,
                     options=options,
                     gold="g",
-                    resampling=Resampling(resamples=30 * is_whole, seed=1),
+                    resampling=IntervalSettings(resamples=30 * is_whole, seed=1),
                 )
-            except (InputRefused, Unavailable) as refused:
+            except (InputRefused, SoftwareUnavailable) as refused:
                 numbers[rules] = (
                     said(refused.problems)
                     if isinstance(refused, InputRefused)
@@ -581,8 +581,8 @@ def _read(
             if is_whole:
                 numbers[rules] |= {
                     "classes": digest(scores.breakdowns), "notes": scores.notes, "units": digest(list(pairs.units)), "names": digest(pairs.names),
-                    "signatures": [signed(own) for own in metrics_of(kind, rules, options) if not options.get("parser")],
-                    "details": digest([own.details(pairs.answers) for own in metrics_of(kind, rules, options)]),
+                    "signatures": [signed(own) for own in build_metrics(kind, rules, options) if not options.get("parser")],
+                    "details": digest([own.details(pairs.answers) for own in build_metrics(kind, rules, options)]),
                 }  # fmt: skip
                 if kind.show_instances:
                     numbers[rules]["shown"] = digest(
@@ -600,7 +600,7 @@ def _read(
         for name, content in kind.public_files(kept, options)
     }
     return {
-        "problems": said(problems), "instances": split.instances, "index": digest(split.index), "gold": split.digest_by(1)[:8], "notes": split.notes, "public": public, "numbers": numbers,
+        "problems": said(problems), "instances": split.instances, "index": digest(split.index), "gold": split.get_digest_under_rule(1)[:8], "notes": split.notes, "public": public, "numbers": numbers,
         "statistics": kind.statistics(split) if kind.statistics else None, "contents": digest(list(kind.contents(kept, split))) if kind.contents else None,
         "judged": _judged(kind, kept, answers),
         "besides": digest(list(kind.also_holds(kept))) if kind.also_holds else None, "filled": digest(list(kind.filled(answers, split.index))),
@@ -637,11 +637,11 @@ def claims() -> dict[str, Any]:
             )
         sentence = " ".join(words).replace(" ,", ",") + "."
         for rules in (
-            ClaimRules(),
-            ClaimRules(is_official=True),
-            ClaimRules(merge_groups=True),
+            ClaimSplittingRules(),
+            ClaimSplittingRules(is_official=True),
+            ClaimSplittingRules(merge_groups=True),
         ):
-            asked = text_to_parse(sentence, rules)
+            asked = get_text_to_parse(sentence, rules)
             tokens = tuple((asked or "").split(" "))
             root = draw.randrange(len(tokens))
             # Each token hangs on one that is nearer to the root, so that it is a tree.
@@ -675,9 +675,9 @@ def claims() -> dict[str, Any]:
             ]
     for words, letters in ((50, 5), (51, 5), (3, 665), (3, 666)):
         sentence = " ".join(["x" * letters] * (words - 1)) + " [1]"
-        own = split_into_claims(sentence, None, ClaimRules())
+        own = split_into_claims(sentence, None, ClaimSplittingRules())
         found[f"{words} of {letters}"] = [
-            text_to_parse(sentence, ClaimRules()) is None,
+            get_text_to_parse(sentence, ClaimSplittingRules()) is None,
             len(own.claims),
             own.fallback,
             len(sentence),
@@ -703,7 +703,7 @@ def judged() -> dict[str, Any]:
         ]
         found[f"{gold} {answer}"] = [
             list(own)
-            for own in judged_sentences(
+            for own in iterate_sentence_outcomes(
                 "The parser counts trees, words: by hand.", sides, sentences
             )
         ]
@@ -782,9 +782,9 @@ def declared(slug: str) -> dict[str, str]:
     """By field a digest of what the type declares; by rule set that of what its metrics say of themselves."""
     kind = task_types()[slug]
     facts = {name: digest(value) for name, value in _plain(kind).items()}
-    options = kind.checked_options(ALL_METRICS.get(slug, {}))
+    options = kind.validate_options(ALL_METRICS.get(slug, {}))
     for rules in kind.rules:
-        metrics = metrics_of(kind, rules, options)
+        metrics = build_metrics(kind, rules, options)
         facts[rules] = digest(
             [[getattr(one, name) for name in SAID_OF_METRICS] for one in metrics]
         )
@@ -812,7 +812,7 @@ def layouts(slug: str) -> dict[str, Any]:
     kind, (make, _) = task_types()[slug], CASES[slug]
     gold, run = make(random.Random(f"{slug} 0"), 0)
     text = make(random.Random(f"{slug} 2"), 2)[1]
-    options = kind.checked_options({})
+    options = kind.validate_options({})
     split = kind.gold_of(
         [own for own in _files(gold) if kind.is_gold_file(own.name)], options
     )

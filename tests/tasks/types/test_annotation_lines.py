@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.types.clsumm.annotation import Source, read_annotations
+from tasks.types.clsumm.annotation import AnnotationSource, read_annotations
 from tasks.types.files import InputFile
 
 pytestmark = pytest.mark.shared
@@ -25,7 +25,7 @@ def read(case: dict) -> tuple[list, list]:
     data = case["file"].encode("latin-1")
     problems: list = []
     file = InputFile("A.annv3.txt", "A.annv3.txt", lambda: io.BytesIO(data))
-    return list(read_annotations(file, "A", problems, Source.RUN)), problems
+    return list(read_annotations(file, "A", problems, AnnotationSource.RUN)), problems
 
 
 def test_lines_that_the_official_program_reads_are_read_alike(shared):

@@ -4,7 +4,11 @@ import json
 
 import pytest
 
-from tasks.types.base import OptionRefused, given_options, printed_options
+from tasks.types.base import (
+    OptionRefused,
+    parse_option_arguments,
+    replace_paths_by_file_names,
+)
 from tasks.types.baselines import Baseline
 from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.declared.folder import read_declaration
@@ -27,9 +31,9 @@ measures = ["accuracy"]
 
 
 def test_an_option_is_all_behind_the_first_equals_sign():
-    assert given_options(["a=b=c=d", "e="]) == {"a": "b=c=d", "e": ""}
+    assert parse_option_arguments(["a=b=c=d", "e="]) == {"a": "b=c=d", "e": ""}
     with pytest.raises(OptionRefused):
-        given_options(["a=b", "c"])
+        parse_option_arguments(["a=b", "c"])
 
 
 def test_of_places_of_this_machine_the_last_part_is_printed():
@@ -49,7 +53,7 @@ def test_of_places_of_this_machine_the_last_part_is_printed():
         "e": "C:y",
         "f": "y",
     }
-    assert printed_options(given) == printed
+    assert replace_paths_by_file_names(given) == printed
 
 
 def test_a_baseline_writes_a_line_for_each_answer_as_people_read_it(tmp_path):
@@ -111,7 +115,8 @@ def test_citances_come_with_their_papers_and_of_gold_those_alone_for_which_somet
     ]
     [topic] = read_input_topics(files, {"annotation": "auto"})
     papers = [
-        [one.text for one in topic.citing_paper(citance)] for citance in topic.citances
+        [one.text for one in topic.get_sentences_of_citing_paper(citance)]
+        for citance in topic.citances
     ]
     there = [n for n in range(2) if found[n]] or [0, 1]
     assert papers == [["A title.", f"B {n}."] for n in there]

@@ -6,7 +6,7 @@ b 0.75, on the tokens of its own `tokenize` with the English stop words.
 
 import pytest
 
-from tasks.types.bm25 import Lucene, words
+from tasks.types.bm25 import LuceneBm25, tokenise_without_stop_words
 
 DOCUMENTS = (
     "String kernels compare texts by their substrings.",
@@ -26,17 +26,17 @@ SCORES = {
 
 @pytest.mark.parametrize("query", SCORES)
 def test_scores_are_those_of_bm25s(query):
-    collection = Lucene(words(text) for text in DOCUMENTS)
-    found = collection.scores(words(query)).tolist()
+    collection = LuceneBm25(tokenise_without_stop_words(text) for text in DOCUMENTS)
+    found = collection.scores(tokenise_without_stop_words(query)).tolist()
     assert found == pytest.approx(SCORES[query], abs=1e-9)
 
 
 @pytest.mark.parametrize("documents", [[], [[]], [[], []]])
 def test_a_collection_without_words_scores_zero(documents):
-    assert Lucene(documents).scores(["word"]).tolist() == [0.0] * len(documents)
+    assert LuceneBm25(documents).scores(["word"]).tolist() == [0.0] * len(documents)
 
 
 def test_tokens_are_lower_case_words_of_two_letters_or_more_without_stop_words():
-    assert words("The Tree's a  LEAF, x-ray of 42 Bäume!") == [
+    assert tokenise_without_stop_words("The Tree's a  LEAF, x-ray of 42 Bäume!") == [
         "tree", "leaf", "ray", "42", "bäume"
     ]  # fmt: skip

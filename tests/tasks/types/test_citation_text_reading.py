@@ -8,8 +8,11 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import InputRefused, task_type
-from tasks.types.citation_text.instances import Instance, unseen_class
-from tasks.types.files import open_input
+from tasks.types.citation_text.instances import (
+    CitationTextInstance,
+    classify_unseen_word_share,
+)
+from tasks.types.files import open_input_files
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.instances import (
     DUNES,
@@ -34,7 +37,7 @@ def values(scores: dict) -> dict[str, float]:
 
 def split(path: Path):
     own = task_type(TYPE)
-    return own.read_gold(open_input(path), own.checked_options({}))
+    return own.read_gold(open_input_files(path), own.validate_options({}))
 
 
 def as_list(*names: str, **more: str) -> str:
@@ -314,7 +317,7 @@ def test_neither_targets_nor_labels_are_public(gold):
         {**RIVERS, "labels": {"intent": ["Uses"]}, "target": "Canary seed"},
     )
     own = task_type(TYPE)
-    files = dict(own.public_files(open_input(gold), own.checked_options({})))
+    files = dict(own.public_files(open_input_files(gold), own.validate_options({})))
     public = b"".join(files.values())
     assert b"Rivers carry sand." in files["inputs.jsonl"]
     assert (
@@ -329,7 +332,9 @@ def test_a_run_is_checked_by_the_public_inputs_alone(capsys, gold, tmp_path):
     own = task_type(TYPE)
     inputs = tmp_path / "inputs"
     inputs.mkdir()
-    for name, content in own.public_files(open_input(gold), own.checked_options({})):
+    for name, content in own.public_files(
+        open_input_files(gold), own.validate_options({})
+    ):
         (inputs / name).write_bytes(content)
     run = write_run(tmp_path, TEXTS)
     assert main(["check", TYPE, "--inputs", str(inputs), "--run", str(run)]) == 0
@@ -375,7 +380,10 @@ def test_breakdowns_are_by_data_set_cited_papers_length_faults_and_intents(
     ],
 )
 def test_how_many_words_of_a_text_no_input_has(items, target, expected):
-    assert unseen_class(Instance("a", "b", tuple(items), target)) == expected
+    assert (
+        classify_unseen_word_share(CitationTextInstance("a", "b", tuple(items), target))
+        == expected
+    )
 
 
 def test_without_a_model_bertscore_alone_is_undefined(capsys, gold, tmp_path):
@@ -423,4 +431,4 @@ def test_what_participants_get_is_made_of_gold_and_of_nothing_without_targets(tm
     own = task_type(TYPE)
     path = write_lines(tmp_path / "inputs.jsonl", {"id": "a", "input": ["b"]})
     with pytest.raises(InputRefused, match="“target” is missing"):
-        list(own.public_files(open_input(path), own.checked_options({})))
+        list(own.public_files(open_input_files(path), own.validate_options({})))

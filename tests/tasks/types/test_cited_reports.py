@@ -10,11 +10,11 @@ import pytest
 from scoring.__main__ import main
 from tasks.types import InputRefused, OptionRefused, task_type
 from tasks.types.cited_reports import tracks
-from tasks.types.cited_reports.checks import findings
-from tasks.types.cited_reports.judgements import Rows
+from tasks.types.cited_reports.checks import find_report_findings
+from tasks.types.cited_reports.judgements import JudgementsOfKind
 from tasks.types.cited_reports.reports import read_reports
-from tasks.types.files import open_inputs
-from tasks.types.problems import Problems
+from tasks.types.files import open_files_of_all_inputs
+from tasks.types.problems import ProblemList
 from tests.tasks.types.standing_reading import file
 
 TYPE = "cited-reports"
@@ -75,11 +75,11 @@ def test_every_finding_equals_that_of_the_official_check(shared, capsys):
 
 
 def found_in(record: dict, track: str, **changed: object) -> list[str]:
-    problems = Problems()
+    problems = ProblemList()
     [one] = read_reports([file("run.jsonl", lines(record))], problems)
     assert not problems
-    rules = replace(tracks.TRACKS[track], **changed)
-    return [finding.category for finding in findings(one, TOPICS[0], rules)]
+    rules = replace(tracks.TRACKS_BY_NAME[track], **changed)
+    return [finding.category for finding in find_report_findings(one, TOPICS[0], rules)]
 
 
 FORMAT, COUNT = "citation_format", "citation_count"
@@ -175,7 +175,7 @@ def test_accepted_categories_are_warnings_and_unknown_ones_are_refused(
         for kind in ("duplicate_topics", "missing_topics", "new_topics")
     ]
     with pytest.raises(OptionRefused, match="no category “topics”"):
-        task_type(TYPE).checked_options({"accept": "topics"})
+        task_type(TYPE).validate_options({"accept": "topics"})
 
 
 def test_findings_are_counted_one_by_one_below_a_thousand(capsys, tmp_path):
@@ -213,8 +213,8 @@ Rain falls from clouds [1, 2]. It feeds rivers (source: https://rain.example/a).
 
 def test_reports_in_markdown_cite_by_marks_and_addresses(tmp_path):
     (tmp_path / "7.md").write_text(MARKDOWN)
-    problems = Problems()
-    [one] = read_reports(open_inputs([tmp_path]), problems)
+    problems = ProblemList()
+    [one] = read_reports(open_files_of_all_inputs([tmp_path]), problems)
     told = [
         (sentence.text, [citation.document for citation in sentence.citations])
         for sentence in one.sentences
@@ -227,7 +227,7 @@ def test_reports_in_markdown_cite_by_marks_and_addresses(tmp_path):
         ("Nobody cites this.", []),
     ]
     (tmp_path / "7.md").write_text("It rains [1].")
-    [one] = read_reports(open_inputs([tmp_path]), problems)
+    [one] = read_reports(open_files_of_all_inputs([tmp_path]), problems)
     assert (one.references, one.sentences[0].citations[0].document) == (None, None)
     text = {"responses": "It rains [1]. It pours [100000000].", "references": ["d9"]}
     [one] = read_reports([file("run.jsonl", lines(report() | text))], problems)
@@ -278,8 +278,8 @@ def test_inputs_are_topics_and_documents_alone():
 
 
 def test_people_without_a_label_leave_the_decision_to_the_model():
-    rows = Rows("supports")
+    rows = JudgementsOfKind("supports")
     key = ("sentence", "document")
     rows.given[key] |= {("assessor 1", 0): "", ("", 0): "full"}
-    rows.settle()
+    rows.determine_final_labels()
     assert rows.labels == {key: "full"}

@@ -8,9 +8,15 @@ import json
 import pytest
 
 from tasks.types import task_types
-from tasks.types.citation_recommendation import contradiction
-from tasks.types.positional_citations.claims import ClaimRules, text_to_parse
-from tasks.types.positional_citations.sentences import SPLITTERS, with_marks_moved
+from tasks.types.citation_recommendation import explain_contradictory_recall_and_mrr
+from tasks.types.positional_citations.claims import (
+    ClaimSplittingRules,
+    get_text_to_parse,
+)
+from tasks.types.positional_citations.sentences import (
+    SENTENCE_SPLITTERS_BY_NAME,
+    move_leading_marks_to_previous,
+)
 from tests.scoring.standing_numbers import said
 from tests.tasks.types.standing_reading import file, lines
 
@@ -19,7 +25,7 @@ TYPES = task_types()
 
 def pairs(slug, gold, run, rules="corrected", **given):
     kind = TYPES[slug]
-    options = kind.checked_options(given)
+    options = kind.validate_options(given)
     split = kind.gold_of(gold, options)
     answers, problems = kind.read_run(run, split.index, options)
     return kind.pairs_of(split, answers, rules, options), said(problems), split
@@ -47,14 +53,15 @@ def answered(tmp_path):
     """What becomes of one answer, each of its clauses parsed as one word after the other."""
 
     def pairs_of(output, passages=1, rules="corrected"):
-        splitting = ClaimRules(is_official=rules == "official")
-        split = [split(output) for split in SPLITTERS.values()]
+        splitting = ClaimSplittingRules(is_official=rules == "official")
+        split = [split(output) for split in SENTENCE_SPLITTERS_BY_NAME.values()]
         moved = [
-            with_marks_moved(own, is_official=splitting.is_official) for own in split
+            move_leading_marks_to_previous(own, is_official=splitting.is_official)
+            for own in split
         ]
         rows = []
         for text in {
-            text_to_parse(one, splitting) for own in (*split, *moved) for one in own
+            get_text_to_parse(one, splitting) for own in (*split, *moved) for one in own
         } - {None}:
             tokens = text.split(" ")
             relations = ["ROOT", *["dep"] * (len(tokens) - 1)]
@@ -305,7 +312,10 @@ def test_figures_contradict_each_other_beyond_what_both_are_rounded_by(
     recall, mrr, is_told
 ):
     """Both ends of either may be 0.0005 off; what is a tenth of recall is so a tenth of that."""
-    assert bool(contradiction(recall, mrr, rounding=0.0005)) is is_told
+    assert (
+        bool(explain_contradictory_recall_and_mrr(recall, mrr, rounding=0.0005))
+        is is_told
+    )
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from scoring.__main__ import main
 from tasks.types import task_type
 from tasks.types.clsumm.topics import read_gold
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.corpus import (
     HEADER,
@@ -121,7 +121,9 @@ def test_a_row_that_quotes_no_sentence_counts_only_under_fair_rules_and_is_told_
 
 def test_participants_get_each_citance_once_and_no_gold(gold):
     chosen = task_type("clsumm-1a")
-    files = dict(chosen.public_files(open_input(gold), chosen.checked_options({})))
+    files = dict(
+        chosen.public_files(open_input_files(gold), chosen.validate_options({}))
+    )
     public = files[f"{TOPIC}/annotation/{TOPIC}.csv"].decode()
     rows = list(csv.DictReader(io.StringIO(public)))
     assert [(row["Citance Number"], row["Citing Article"]) for row in rows] == [
@@ -140,7 +142,7 @@ def test_participants_get_each_citance_once_and_no_gold(gold):
 def test_participants_check_with_what_they_have(capsys, gold, tmp_path):
     chosen = task_type("clsumm-1a")
     for name, content in chosen.public_files(
-        open_input(gold), chosen.checked_options({})
+        open_input_files(gold), chosen.validate_options({})
     ):
         (tmp_path / "inputs" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "inputs" / name).write_bytes(content)

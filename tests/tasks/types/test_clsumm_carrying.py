@@ -24,9 +24,9 @@ def files(count: int, line: bytes, lines: int, read: list[int]) -> list[InputFil
 
 
 def test_facets_are_looked_for_up_to_a_limit_of_all_files_together(monkeypatch):
-    monkeypatch.setattr(runs, "MAX_BYTES", 1000)
+    monkeypatch.setattr(runs, "MAX_BYTES_SEARCHED", 1000)
     read: list[int] = []
-    assert not runs.accepts_facets(files(50, b"x" * 99 + b"\n", 100, read))
+    assert not runs.contains_facet_answers(files(50, b"x" * 99 + b"\n", 100, read))
     assert sum(read) <= 11
 
 
@@ -41,5 +41,5 @@ def test_a_facet_within_64_mebibytes_of_all_files_is_found(more, is_found):
         + facet
     )
     own = [InputFile("Task1/a.txt", "a.txt", lambda: io.BytesIO(content))]
-    assert runs.accepts_facets(own) is is_found
-    assert runs.accepts_citances(own)
+    assert runs.contains_facet_answers(own) is is_found
+    assert runs.contains_citance_answers(own)

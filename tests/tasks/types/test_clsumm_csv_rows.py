@@ -8,9 +8,9 @@ import json
 
 import pytest
 
-from tasks.types.clsumm.annotation import Source, annotation, read_rows
+from tasks.types.clsumm.annotation import AnnotationSource, parse_csv_row, read_csv_rows
 from tasks.types.files import InputFile
-from tasks.types.problems import fatal
+from tasks.types.problems import select_fatal_problems
 
 pytestmark = pytest.mark.shared
 
@@ -26,7 +26,8 @@ def read(case: dict) -> tuple[list, list]:
     problems: list = []
     file = InputFile("A.csv", "A.csv", lambda: io.BytesIO(data))
     return [
-        annotation(row, "A") for row in read_rows(file, problems, Source.RUN)
+        parse_csv_row(row, "A")
+        for row in read_csv_rows(file, problems, AnnotationSource.RUN)
     ], problems
 
 
@@ -52,7 +53,7 @@ def test_files_that_the_official_program_reads_are_read_alike(shared):
     assert len(read_well) > 15
     for case in read_well:
         annotations, problems = read(case)
-        assert not fatal(problems), case["case"]
+        assert not select_fatal_problems(problems), case["case"]
         assert official(annotations) == {
             (kept["reference"], kept["citing"]): (
                 kept["texts"],
@@ -73,7 +74,9 @@ def test_files_that_stop_the_official_program_are_refused_with_line_and_reason(s
     ]:
         annotations, problems = read(case)
         assert not annotations, case["case"]
-        assert [problem.line for problem in fatal(problems)] == [1], case["case"]
+        assert [problem.line for problem in select_fatal_problems(problems)] == [1], (
+            case["case"]
+        )
         assert "has no column" in problems[0].message
 
 

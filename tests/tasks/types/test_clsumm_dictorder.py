@@ -2,7 +2,7 @@
 
 import pytest
 
-from tasks.types.clsumm.pairs import python2_hash, python2_order
+from tasks.types.clsumm.pairs import hash_as_python2_string, order_as_python2_dict
 
 
 @pytest.mark.parametrize(
@@ -11,7 +11,7 @@ from tasks.types.clsumm.pairs import python2_hash, python2_order
 )
 def test_hashes_are_those_of_a_64_bit_build_without_randomisation(text, value):
     """`python2.7 -c "print hash('a')"` printed 12416037344."""
-    assert python2_hash(text) == value
+    assert hash_as_python2_string(text) == value
 
 
 @pytest.mark.parametrize(
@@ -25,23 +25,26 @@ def test_hashes_are_those_of_a_64_bit_build_without_randomisation(text, value):
     ],
 )
 def test_keys_come_as_that_interpreter_printed_them(inserted, printed):
-    assert python2_order(inserted) == list(printed)
+    assert order_as_python2_dict(inserted) == list(printed)
 
 
 def test_a_key_given_twice_comes_once():
-    assert python2_order(["7", "3", "7"]) == python2_order(["7", "3"])
+    assert order_as_python2_dict(["7", "3", "7"]) == order_as_python2_dict(["7", "3"])
 
 
 def test_every_key_of_a_large_dict_comes_once():
     keys = [str(number) for number in range(1000)]
-    assert sorted(python2_order(keys)) == sorted(keys)
-    assert python2_order(keys) != keys
+    assert sorted(order_as_python2_dict(keys)) == sorted(keys)
+    assert order_as_python2_dict(keys) != keys
 
 
 def test_the_order_of_insertion_decides_between_keys_that_fall_on_one_slot():
     keys = [str(number) for number in range(30)]
     slots: dict[int, list[str]] = {}
     for key in keys:
-        slots.setdefault(python2_hash(key) % 8, []).append(key)
+        slots.setdefault(hash_as_python2_string(key) % 8, []).append(key)
     first, second = next(own[:2] for own in slots.values() if len(own) > 1)
-    assert python2_order([first, second]) == python2_order([second, first])[::-1]
+    assert (
+        order_as_python2_dict([first, second])
+        == order_as_python2_dict([second, first])[::-1]
+    )

@@ -8,8 +8,8 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import task_type
-from tasks.types.clsumm.runs import accepts_summaries, some
-from tasks.types.files import open_input
+from tasks.types.clsumm.runs import contains_summaries, join_first_names
+from tasks.types.files import open_input_files
 from tests.growth.readers import in_memory
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.corpus import answer_line, write_topic
@@ -61,8 +61,8 @@ def test_quotes_of_windows_stop_a_run_where_they_stop_the_official_program(
 
 def test_of_many_names_five_are_told_and_how_many_more():
     names = [f"D0{number}" for number in range(6)]
-    assert some(names[:5]) == "D00, D01, D02, D03, D04"
-    assert some(names) == "D00, D01, D02, D03, D04 and 1 more"
+    assert join_first_names(names[:5]) == "D00, D01, D02, D03, D04"
+    assert join_first_names(names) == "D00, D01, D02, D03, D04 and 1 more"
 
 
 def overlap(scores: dict) -> tuple[float, float]:
@@ -83,7 +83,7 @@ def test_of_several_papers_the_topics_own_is_read(capsys, gold, run):
 )
 def test_summaries_are_looked_for_outside_of_the_folder_of_task_1(name, is_taken):
     content = b'{"topic": "D01-0001", "summary": "Short."}\n'
-    assert accepts_summaries([in_memory(name, content)]) is is_taken
+    assert contains_summaries([in_memory(name, content)]) is is_taken
 
 
 @pytest.mark.parametrize(
@@ -384,9 +384,9 @@ def test_a_wrong_word_is_answered_with_the_known_ones(capsys, arguments, told):
 
 def test_participants_check_with_what_they_have(capsys, gold, run, tmp_path):
     inputs = tmp_path / "inputs"
-    files = open_input(gold)
+    files = open_input_files(gold)
     chosen = task_type("clsumm-1a")
-    for name, content in chosen.public_files(files, chosen.checked_options({})):
+    for name, content in chosen.public_files(files, chosen.validate_options({})):
         (inputs / name).parent.mkdir(parents=True, exist_ok=True)
         (inputs / name).write_bytes(content)
     assert main(["check", "clsumm-1a", "--inputs", str(inputs), "--run", str(run)]) == 0

@@ -9,9 +9,13 @@ import pytest
 from scoring.__main__ import main
 from tasks.gold.packing import prepare_gold
 from tasks.types import InputRefused, task_type
-from tasks.types.clsumm.summaries import copied_share, prints_of, summary_lines
+from tasks.types.clsumm.summaries import (
+    compute_shared_checksum_share,
+    compute_word_sequence_checksums,
+    split_summary_into_sentences,
+)
 from tasks.types.clsumm.topics import read_input_topics
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.standing_reading import file
 
@@ -105,15 +109,15 @@ def test_the_same_summary_twice_is_read_once_and_the_gold_says_so(
 def test_judges_and_readers_see_the_paper_by_its_sections_where_it_has_no_citances(
     gold, tmp_path
 ):
-    kind, files = task_type("clsumm-2"), open_input(gold)
-    options = kind.checked_options({})
+    kind, files = task_type("clsumm-2"), open_input_files(gold)
+    options = kind.validate_options({})
     sections = [("Title", "On words"), ("Abstract", ABSTRACT), ("Introduction", OTHER)]
     assert kind.human_evaluation.sources(files) == {TOPIC: tuple(sections)}
     split = kind.gold_of(files, options)
     answers, problems = kind.read_run(
-        open_input(summary_file(tmp_path, OTHER)), split.index, options
+        open_input_files(summary_file(tmp_path, OTHER)), split.index, options
     )
-    pairs = kind.pairs_of(split, answers, kind.default_rules, options)
+    pairs = kind.pairs_of(split, answers, kind.default_rule_set, options)
     [shown] = kind.show_instances(files, split, pairs, options)
     assert (problems, OTHER in str(shown.given)) == ([], True)
 
@@ -126,9 +130,9 @@ def test_a_text_of_task_2_whose_name_says_no_system_is_ignored_with_a_word(
     (folder / "notes.txt").write_text("Nothing.")
     kind = task_type("clsumm-2")
     _, problems = kind.read_run(
-        open_input(folder),
-        kind.gold_of(open_input(gold), {}).index,
-        kind.checked_options({}),
+        open_input_files(folder),
+        kind.gold_of(open_input_files(gold), {}).index,
+        kind.validate_options({}),
     )
     [problem] = problems
     assert (problem.file.endswith(f"Task2/{TOPIC}.txt"), problem.fatal) == (True, False)
@@ -231,8 +235,8 @@ def test_of_two_abstracts_one_is_enough(capsys, gold, tmp_path):
 )
 def test_one_text_alone_is_a_run_whatever_it_is_called(gold, names, is_run):
     kind = task_type("clsumm-2")
-    options = kind.checked_options({})
-    index = kind.read_gold(open_input(gold), options).index
+    options = kind.validate_options({})
+    index = kind.read_gold(open_input_files(gold), options).index
     _, problems = kind.read_run(
         [file(f"{name}.txt", OTHER) for name in names], index, options
     )
@@ -250,20 +254,31 @@ def test_own_words_bring_none(capsys, gold, tmp_path):
 def test_the_share_that_is_copied_is_that_of_the_shorter_text():
     words = [f"w{number}" for number in range(20)]
     text, longer = (
-        prints_of([" ".join(words)]),
-        prints_of([" ".join(words), "and much more of another kind"]),
+        compute_word_sequence_checksums([" ".join(words)]),
+        compute_word_sequence_checksums(
+            [" ".join(words), "and much more of another kind"]
+        ),
     )
-    assert copied_share(text, longer) == copied_share(longer, text) == 1
-    assert copied_share(text, prints_of(["none of this at all is there"])) == 0
-    assert copied_share(text, []) == 0
+    assert (
+        compute_shared_checksum_share(text, longer)
+        == compute_shared_checksum_share(longer, text)
+        == 1
+    )
+    assert (
+        compute_shared_checksum_share(
+            text, compute_word_sequence_checksums(["none of this at all is there"])
+        )
+        == 0
+    )
+    assert compute_shared_checksum_share(text, []) == 0
 
 
 def test_participants_get_no_summary_and_check_with_what_they_have(
     capsys, gold, tmp_path
 ):
     chosen = task_type("clsumm-2")
-    options = chosen.checked_options({})
-    public = dict(chosen.public_files(open_input(gold), options))
+    options = chosen.validate_options({})
+    public = dict(chosen.public_files(open_input_files(gold), options))
     assert list(public) == [f"{TOPIC}/Reference_XML/{TOPIC}.xml"]
     for name, content in public.items():
         (tmp_path / "inputs" / name).parent.mkdir(parents=True)
@@ -283,7 +298,7 @@ def test_participants_get_no_summary_and_check_with_what_they_have(
         == 0
     )
     assert "copies the abstract" in capsys.readouterr().out
-    index = chosen.read_gold(open_input(gold), options).index
+    index = chosen.read_gold(open_input_files(gold), options).index
     assert "count" not in json.dumps(index)
 
 
@@ -329,7 +344,7 @@ def test_what_cannot_be_a_run_is_refused_with_the_reason(
     ids=["elements", "a broken tag", "plain text", "nothing"],
 )
 def test_a_gold_summary_is_its_elements_or_its_lines(text, lines):
-    assert summary_lines(text) == lines
+    assert split_summary_into_sentences(text) == lines
 
 
 def test_a_summary_in_another_encoding_is_read(capsys, gold, tmp_path):
@@ -368,7 +383,7 @@ def test_stop_words_that_are_not_there_are_refused_by_name(capsys, gold, tmp_pat
 
 def test_entities_that_were_encoded_twice_and_doubled_quotes_in_a_tag_leave_no_word():
     text = '<S sid=""5"" ssid=""1"">the &amp;quot;best&amp;quot; &lt; rest</S><S sid ="6">and AT&amp;T</S>'
-    assert summary_lines(text) == ('the "best" < rest', "and AT&T")
+    assert split_summary_into_sentences(text) == ('the "best" < rest', "and AT&T")
 
 
 @pytest.mark.parametrize(
@@ -384,7 +399,7 @@ def test_an_annotation_that_cannot_be_read_is_told_by_its_line(
     """Of gold, whose public files have it, and of inputs, of which citances are shown."""
     (gold / "annotation").mkdir()
     (gold / "annotation" / f"{TOPIC}.annv3.txt").write_text(f"\n{line}\n")
-    files = open_input(gold.parent)
+    files = open_input_files(gold.parent)
     reads = (
         partial(prepare_gold, task_type("clsumm-2"), files, {}, tmp_path),
         partial(read_input_topics, files, {"annotation": "auto"}),

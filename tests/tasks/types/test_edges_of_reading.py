@@ -6,12 +6,16 @@ import pytest
 
 from tasks.types import InputRefused, task_type
 from tasks.types.base import MetricRef
-from tasks.types.clsumm.annotation import Source, csv_elements, read_rows
+from tasks.types.clsumm.annotation import (
+    AnnotationSource,
+    iterate_csv_elements,
+    read_csv_rows,
+)
 from tasks.types.declared.folder import read_declaration
-from tasks.types.ranking.runs import RunLimits, read_ranked_run
-from tasks.types.registry import inputs_type
+from tasks.types.ranking.runs import RankingReadingSettings, read_ranked_run
+from tasks.types.registry import load_task_type_of_inputs
 from tests.scoring.standing_numbers import said
-from tests.tasks.types.standing_reading import file, index_of, lines
+from tests.tasks.types.standing_reading import build_ranking_index, file, lines
 
 FORM = '[task]\nslug = "t"\ntitle = "T"\nform = "numbers"\n[task.gold]\nfield = "g"\n'
 RULES = '[[task.rules]]\nname = "corrected"\nmeasures = ["mae"]\n'
@@ -28,9 +32,9 @@ def refusals(call) -> list[str]:
 
 
 def test_the_type_of_inputs_is_found_without_making_a_measure(tmp_path, monkeypatch):
-    monkeypatch.setattr(MetricRef, "build", None)
+    monkeypatch.setattr(MetricRef, "build_metric", None)
     (tmp_path / "systems.jsonl").write_text('{"run_id": "a"}\n')
-    assert inputs_type(tmp_path).slug == "judge-leaderboards"
+    assert load_task_type_of_inputs(tmp_path).slug == "judge-leaderboards"
 
 
 def test_a_step_is_above_0():
@@ -63,7 +67,7 @@ def test_a_number_whose_squares_have_no_sum_is_none(value, is_read):
 @pytest.mark.parametrize("names", [["questions.json"], ["questions.json", "more.json"]])
 def test_gold_in_which_nothing_is_names_its_file_where_it_is_one(names):
     kind = task_type("positional-citations")
-    options = kind.checked_options({"entailment": "word-overlap"})
+    options = kind.validate_options({"entailment": "word-overlap"})
     [told] = refusals(
         lambda: kind.read_gold([file(name, "[]") for name in names], options)
     )
@@ -72,7 +76,7 @@ def test_gold_in_which_nothing_is_names_its_file_where_it_is_one(names):
 
 def test_a_tag_that_closes_nothing_hides_nothing():
     text = '</S></S><S sid="1">a</S></S></S><S sid="2">b<S sid="3">c</S></S><S sid="4">d</S>'
-    assert [sid for sid, _ in csv_elements(text)] == ["1", "2", "4"]
+    assert [sid for sid, _ in iterate_csv_elements(text)] == ["1", "2", "4"]
 
 
 @pytest.mark.parametrize(
@@ -87,7 +91,7 @@ def test_a_summary_that_has_four_fifths_of_the_abstract_is_a_copy(end, copies):
         ),
         file("W00-1000/summary/W00-1000.abstract.txt", "a b c d e f g h i j k l"),
     ]
-    options = kind.checked_options({})
+    options = kind.validate_options({})
     split = kind.read_gold(gold, options)
     run, _ = kind.read_run(
         [file("run.jsonl", lines([{"topic": "W00-1000", "summary": end}]))],
@@ -95,7 +99,7 @@ def test_a_summary_that_has_four_fifths_of_the_abstract_is_a_copy(end, copies):
         options,
     )
     assert (
-        kind.pairs_of(split, run, kind.default_rules, options).notes[
+        kind.pairs_of(split, run, kind.default_rule_set, options).notes[
             "copies_of_the_abstract"
         ]
         == copies
@@ -107,7 +111,7 @@ def test_a_row_of_too_few_fields_is_quoted_and_ignored():
     header = "Citance Number,Reference Article,Citing Article,Citation Marker Offset,Citation Marker,"
     header += "Citation Offset,Citation Text,Reference Offset,Reference Text,Discourse Facet,Annotator\n"
     answers = file("Task1/W00-1000.csv", header + "1,W00-1000,short\n\n")
-    options = kind.checked_options({})
+    options = kind.validate_options({})
     index = kind.read_gold(
         [file(f"W00-1000/{name}", text) for name, text in _topic()], options
     ).index
@@ -116,7 +120,7 @@ def test_a_row_of_too_few_fields_is_quoted_and_ignored():
     assert quoted == ["1,W00-1000,short"]
     # In gold it is no fault: annotators leave remarks.
     told: list = []
-    assert list(read_rows(answers, told, Source.GOLD)) == told == []
+    assert list(read_csv_rows(answers, told, AnnotationSource.GOLD)) == told == []
 
 
 def _topic():
@@ -149,7 +153,7 @@ def test_a_summary_of_lines_is_of_texts_alone():
         ),
         file("W00-1000/summary/W00-1000.human.txt", "One two three."),
     ]
-    options = kind.checked_options({})
+    options = kind.validate_options({})
     index = kind.read_gold(gold, options).index
     for summary, is_read in (
         (["One.", "Two."], True),
@@ -162,7 +166,7 @@ def test_a_summary_of_lines_is_of_texts_alone():
 
 
 def test_probabilities_sum_to_no_more_than_1_with_what_is_rounded():
-    index = index_of(["q1"], [["a", "b"]], None)
+    index = build_ranking_index(["q1"], [["a", "b"]], None)
     for whole, is_read in ((1.0, True), (1.0009, True), (1.01, False)):
         row = {
             "id": "q1",
@@ -170,6 +174,6 @@ def test_probabilities_sum_to_no_more_than_1_with_what_is_rounded():
             "probabilities": {"a": whole / 2, "b": whole / 2},
         }
         _, problems = read_ranked_run(
-            [file("run", lines([row]))], index, RunLimits(declares=True)
+            [file("run", lines([row]))], index, RankingReadingSettings(declares=True)
         )
         assert any(own.fatal for own in problems) != is_read

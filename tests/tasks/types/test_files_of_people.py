@@ -13,11 +13,25 @@ from hypothesis import given, settings, strategies as st
 from tasks.types import InputRefused, task_type
 from tasks.types.base import CORRECTED
 from tasks.types.declared.folder import read_declaration
-from tasks.types.files import READING_VERSION, InputFile, open_input, open_inputs
-from tasks.types.guarded.json_reader import RepeatedKey, read_json_line, read_json_list
-from tasks.types.problems import Problems, fatal
+from tasks.types.files import (
+    CURRENT_PARSING_RULES_VERSION,
+    InputFile,
+    open_files_of_all_inputs,
+    open_input_files,
+)
+from tasks.types.guarded.json_reader import (
+    JsonKeyRepeated,
+    read_json_line,
+    read_json_list,
+)
+from tasks.types.problems import ProblemList, select_fatal_problems
 from tasks.types.runs import read_run
-from tasks.types.tables import TableForm, table_records, table_rows, written_table
+from tasks.types.tables import (
+    TableFormat,
+    format_table,
+    iterate_table_records,
+    iterate_table_rows,
+)
 
 TOML = """[task]
 slug = "own"
@@ -53,7 +67,7 @@ def declared(form, field, answer, measure, gold=""):
     return read_declaration({"task.toml": text})
 
 
-def sent(content, name="run.jsonl", reading=READING_VERSION):
+def sent(content, name="run.jsonl", reading=CURRENT_PARSING_RULES_VERSION):
     content = content.encode() if isinstance(content, str) else content
     return InputFile(name, name, partial(io.BytesIO, content), reading)
 
@@ -62,7 +76,7 @@ def lines(*records):
     return "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in records)
 
 
-def split_of(kind, *records, reading=READING_VERSION):
+def split_of(kind, *records, reading=CURRENT_PARSING_RULES_VERSION):
     return kind.gold_of([sent(lines(*records), "gold.jsonl", reading)], {})
 
 
@@ -100,7 +114,7 @@ def test_a_run_of_labels_may_have_any_of_the_forms(name, content, reading):
     kind = declared(*LABELS)
     split = split_of(kind, *YES_NO, reading=reading)
     answers, problems = read(kind, split, content, name)
-    assert not fatal(problems), words(problems)
+    assert not select_fatal_problems(problems), words(problems)
     assert answers == {"a": "yes", "b": "no"}
 
 
@@ -143,7 +157,7 @@ def test_a_ranking_may_be_a_table_of_documents(rows):
     kind = declared(*RANKINGS)
     split = split_of(kind, {"id": "q", "pool": ["d1", "d2"], "answers": ["d2"]})
     run, problems = read(kind, split, rows, "r.csv" if "," in rows else "r.tsv")
-    assert not fatal(problems), words(problems)
+    assert not select_fatal_problems(problems), words(problems)
     assert [*run.lists] == [(1, 0)]
 
 
@@ -179,7 +193,7 @@ def test_what_is_wrong_with_a_table_of_documents_is_told_by_line():
 def test_a_table_that_cannot_be_meant_is_refused_by_line(content, said):
     kind = declared(*LABELS)
     problems = read(kind, split_of(kind, *YES_NO), content, "run.csv")[1]
-    assert said in words(fatal(problems))
+    assert said in words(select_fatal_problems(problems))
 
 
 def test_a_table_beside_json_lines_is_no_part_of_the_run():
@@ -188,7 +202,7 @@ def test_a_table_beside_json_lines_is_no_part_of_the_run():
     files = [sent(lines(*YES_NO)), sent("id,label\na,no\n", "old.csv")]
     answers, problems = read_run(kind, files, split.index, {})
     assert answers == {"a": "yes", "b": "no"}
-    assert not fatal(problems)
+    assert not select_fatal_problems(problems)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +223,7 @@ def test_bytes_that_are_not_utf_8_are_refused_by_line_with_their_likely_encoding
     content = b'{"id": "a", "text": "x"}\n' + lines({"id": "b", "text": text}).encode(
         codec
     )
-    [problem] = fatal(read(kind, split, content)[1])
+    [problem] = select_fatal_problems(read(kind, split, content)[1])
     assert problem.line == 2
     assert problem.message.startswith("not UTF-8")
     assert all(name in problem.message for name in names)
@@ -271,7 +285,7 @@ def test_a_key_that_occurs_twice_is_refused_from_version_2_on(reading):
             assert answers["a"] == "yes"
         else:
             assert "the key “label” occurs twice in one object" in words(
-                fatal(problems)
+                select_fatal_problems(problems)
             )
     if reading == 2:
         with pytest.raises(InputRefused, match="occurs twice"):
@@ -314,10 +328,12 @@ def test_ids_are_equal_in_nfc_and_shown_as_the_gold_has_them():
     for own, other in ((composed, decomposed), (decomposed, composed)):
         split = split_of(kind, {"id": own, "label": "yes"})
         answers, problems = read(kind, split, lines({"id": other, "label": "yes"}))
-        assert not fatal(problems)
+        assert not select_fatal_problems(problems)
         assert answers == {own: "yes"}
         version_1 = split_of(kind, {"id": own, "label": "yes"}, reading=1)
-        assert fatal(read(kind, version_1, lines({"id": other, "label": "yes"}))[1])
+        assert select_fatal_problems(
+            read(kind, version_1, lines({"id": other, "label": "yes"}))[1]
+        )
     both = ({"id": own, "label": "yes"} for own in (composed, decomposed))
     with pytest.raises(InputRefused, match="equal in NFC"):
         split_of(kind, *both)
@@ -329,13 +345,13 @@ def test_candidates_and_labels_are_equal_in_nfc():
     split = split_of(kind, {"id": "q", "pool": ["é", "d"], "answers": [name]})
     for answer in (["d", name], ["d", "é"]):
         run, problems = read(kind, split, lines({"id": "q", "ranking": answer}))
-        assert not fatal(problems)
+        assert not select_fatal_problems(problems)
         assert [*run.lists] == [(1, 0)]
     assert [*kind.pair(split, run, "corrected", {}).gold] == [(0,)]
     # Both spellings are one candidate, which a run names once.
     for field, both in (("ranking", ["é", name]), ("scores", {"é": 2, name: 1})):
         problems = read(kind, split, lines({"id": "q", field: both}))[1]
-        [problem] = fatal(problems)
+        [problem] = select_fatal_problems(problems)
         assert "again at place 2" in str(problem)
     trec = f"q Q0 d 1 2 t\nq Q0 {name} 2 1 t\n"
     assert [*read(kind, split, trec, "run.txt")[0].lists] == [(1, 0)]
@@ -360,10 +376,11 @@ def test_texts_are_compared_in_nfc_outside_official_rules_from_version_2_on():
         assert (pairs.answers[0] in pairs.gold[0]) is is_equal
 
 
-def records(content, name, form, reading=READING_VERSION):
-    problems = Problems()
+def records(content, name, form, reading=CURRENT_PARSING_RULES_VERSION):
+    problems = ProblemList()
     found = [
-        one.value for one in table_records(sent(content, name, reading), form, problems)
+        one.value
+        for one in iterate_table_records(sent(content, name, reading), form, problems)
     ]
     return found, words(problems)
 
@@ -372,12 +389,12 @@ TSV = 'id\ttext\tlabel\nr1\t"open\tyes\nr2\tclosed"\tno\n'
 
 
 def test_tsv_has_no_quotes_unless_the_task_says_so():
-    assert [one["label"] for one in records(TSV, "g.tsv", TableForm("tsv"))[0]] == [
+    assert [one["label"] for one in records(TSV, "g.tsv", TableFormat("tsv"))[0]] == [
         "yes",
         "no",
     ]
-    assert len(records(TSV, "g.tsv", TableForm("tsv"), reading=1)[0]) == 1
-    found, said = records(TSV, "g.tsv", TableForm("tsv", quotes=True))
+    assert len(records(TSV, "g.tsv", TableFormat("tsv"), reading=1)[0]) == 1
+    found, said = records(TSV, "g.tsv", TableFormat("tsv", quotes=True))
     assert not found
     assert "g.tsv:2: the field “text” has a line break" in said
     gold = 'files = "tsv"\nquotes = true'
@@ -387,20 +404,20 @@ def test_tsv_has_no_quotes_unless_the_task_says_so():
 
 
 def test_the_delimiter_is_the_one_under_which_all_rows_are_equally_long():
-    assert records("id;text\na;x, y\nb;z\n", "g.csv", TableForm())[0][0] == {
+    assert records("id;text\na;x, y\nb;z\n", "g.csv", TableFormat())[0][0] == {
         "id": "a",
         "text": "x, y",
     }
-    assert records("id\ttext\na\tx;y\n", "g.csv", TableForm())[0] == [
+    assert records("id\ttext\na\tx;y\n", "g.csv", TableFormat())[0] == [
         {"id": "a", "text": "x;y"}
     ]
-    assert records("id|text\na|x\n", "g.csv", TableForm(delimiter="|"))[0] == [
+    assert records("id|text\na|x\n", "g.csv", TableFormat(delimiter="|"))[0] == [
         {"id": "a", "text": "x"}
     ]
-    found, said = records("id,a;b\n1,2;3\n", "g.csv", TableForm())
+    found, said = records("id,a;b\n1,2;3\n", "g.csv", TableFormat())
     assert not found
     assert "expected the delimiter" in said
-    assert records("id,a;b\n1,2;3\n", "g.csv", TableForm(delimiter=";"))[0] == [
+    assert records("id,a;b\n1,2;3\n", "g.csv", TableFormat(delimiter=";"))[0] == [
         {"id,a": "1,2", "b": "3"}
     ]
 
@@ -410,8 +427,8 @@ def test_gold_in_another_encoding_is_read_once_somebody_names_it(tmp_path):
     path.write_bytes("id,label\nä,yes\n".encode("gb18030"))
     kind = declared(*LABELS, gold='files = "csv"')
     with pytest.raises(InputRefused, match="not UTF-8"):
-        kind.gold_of(open_input(path), {})
-    split = kind.gold_of(open_input(path, encoding="GB18030"), {})
+        kind.gold_of(open_input_files(path), {})
+    split = kind.gold_of(open_input_files(path, encoding="GB18030"), {})
     assert split.index["instances"] == ["ä"]
 
 
@@ -424,10 +441,11 @@ TSV_CELLS = st.text(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(CELLS, CELLS), min_size=1, max_size=5))
 def test_a_csv_file_is_read_back_as_it_was_written(rows):
-    form = TableForm(delimiter=",")
-    text = written_table([{"a": a, "b": b} for a, b in rows], ["a", "b"], form)
+    form = TableFormat(delimiter=",")
+    text = format_table([{"a": a, "b": b} for a, b in rows], ["a", "b"], form)
     read_back = [
-        tuple(row.cells) for row in table_rows(sent(text, "t.csv"), form, Problems())
+        tuple(row.cells)
+        for row in iterate_table_rows(sent(text, "t.csv"), form, ProblemList())
     ]
     assert read_back == [("a", "b"), *rows]
 
@@ -435,10 +453,11 @@ def test_a_csv_file_is_read_back_as_it_was_written(rows):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(TSV_CELLS, TSV_CELLS), min_size=1, max_size=5))
 def test_a_tsv_file_is_read_back_as_it_was_written(rows):
-    form = TableForm("tsv")
-    text = written_table([{"a": a, "b": b} for a, b in rows], ["a", "b"], form)
+    form = TableFormat("tsv")
+    text = format_table([{"a": a, "b": b} for a, b in rows], ["a", "b"], form)
     read_back = [
-        tuple(row.cells) for row in table_rows(sent(text, "t.tsv"), form, Problems())
+        tuple(row.cells)
+        for row in iterate_table_rows(sent(text, "t.tsv"), form, ProblemList())
     ]
     assert read_back == [("a", "b"), *rows]
 
@@ -468,7 +487,7 @@ def test_a_key_is_found_twice_exactly_if_it_is_there_twice(value, is_repeated):
     if is_repeated:
         key = json.dumps(next(iter(value)), ensure_ascii=False)
         text = f"{text[:-1]}, {key} : 1}}"
-        with pytest.raises(RepeatedKey):
+        with pytest.raises(JsonKeyRepeated):
             read_json_line(text, is_unique=True)
     else:
         assert read_json_line(text, is_unique=True) == value
@@ -505,8 +524,8 @@ def texts_as_table(run):
 def test_runs_of_built_in_rankings_and_texts_may_be_tables(root, slug, as_table):
     sample = root / "tasks" / "types" / slug.replace("-", "_") / "sample"
     kind = task_type(slug)
-    options = kind.checked_options({})
-    split = kind.gold_of(open_input(sample / "gold"), options)
+    options = kind.validate_options({})
+    split = kind.gold_of(open_input_files(sample / "gold"), options)
     run = (sample / "run.jsonl").read_text()
     found = []
     for name, content in (
@@ -515,8 +534,8 @@ def test_runs_of_built_in_rankings_and_texts_may_be_tables(root, slug, as_table)
         ("r", as_table(run)),
     ):
         answers, problems = read_run(kind, [sent(content, name)], split.index, options)
-        assert not fatal(problems), words(problems)
-        pairs = kind.pairs_of(split, answers, kind.default_rules, options)
+        assert not select_fatal_problems(problems), words(problems)
+        pairs = kind.pairs_of(split, answers, kind.default_rule_set, options)
         found.append([str(answer) for answer in pairs.answers])
     assert found[0] == found[1] == found[2]
     wrong = words(
@@ -542,15 +561,17 @@ BUILT_IN = (
 def test_each_built_in_type_reads_a_packed_list_without_an_ending(slug, root, tmp_path):
     folder = root / "tasks" / "types" / slug.replace("-", "_") / "sample"
     kind = task_type(slug)
-    options = kind.checked_options({})
-    split = kind.gold_of(open_inputs(folder.glob("gold*")), options)
+    options = kind.validate_options({})
+    split = kind.gold_of(open_files_of_all_inputs(folder.glob("gold*")), options)
     lines_of_run = (folder / "run.jsonl").read_text(encoding="utf-8").splitlines()
     packed = tmp_path / "run"
     listed = json.dumps([json.loads(line) for line in lines_of_run], indent=1)
     packed.write_bytes(gzip.compress(listed.encode("utf-16")))
-    run, problems = read_run(kind, open_input(packed), split.index, options)
-    assert not fatal(problems)
-    before, _ = read_run(kind, open_input(folder / "run.jsonl"), split.index, options)
+    run, problems = read_run(kind, open_input_files(packed), split.index, options)
+    assert not select_fatal_problems(problems)
+    before, _ = read_run(
+        kind, open_input_files(folder / "run.jsonl"), split.index, options
+    )
     pairs = [kind.pairs_of(split, own, CORRECTED, options) for own in (run, before)]
     assert pairs[0].answered == pairs[1].answered
     assert len(pairs[0].answers) == len(pairs[1].answers)

@@ -12,10 +12,10 @@ from tasks.types.guarded.json_reader import (
     read_json_line,
     read_json_objects,
 )
-from tasks.types.guarded.limits import Limits, Unreadable, depth_of
-from tasks.types.guarded.toml_reader import MAX_PARTS, TOML, read_toml
+from tasks.types.guarded.limits import TextLimits, TextUnreadable, compute_nesting_depth
+from tasks.types.guarded.toml_reader import MAX_KEY_PARTS, TOML, read_toml
 
-SMALL = Limits(size=100, depth=3, digits=5)
+SMALL = TextLimits(size=100, depth=3, digits=5)
 
 
 def nested(depth: int) -> str:
@@ -38,13 +38,13 @@ class TestJson:
     def test_lists_as_deep_as_the_limit_are_read_and_deeper_ones_refused(self, read):
         assert read(nested(JSON.depth))
         with pytest.raises(
-            Unreadable, match=r"nested 101 deep \(limit: 100\) in line 1"
+            TextUnreadable, match=r"nested 101 deep \(limit: 100\) in line 1"
         ):
             read(nested(JSON.depth + 1))
 
     @pytest.mark.parametrize("read", [read_json, read_json_line])
     def test_a_depth_that_the_interpreter_refuses_is_refused_by_its_number(self, read):
-        with pytest.raises(Unreadable, match=r"nested 20,000 deep"):
+        with pytest.raises(TextUnreadable, match=r"nested 20,000 deep"):
             read("[" * 20_000)
 
     def test_brackets_in_texts_and_beside_one_another_are_not_deep(self):
@@ -55,22 +55,22 @@ class TestJson:
     def test_a_number_of_more_digits_than_the_limit_is_refused_by_its_line(self, sign):
         assert sys.get_int_max_str_digits() == JSON.digits
         with pytest.raises(
-            Unreadable, match=r"4,301 digits \(limit: 4,300\) in line 3"
+            TextUnreadable, match=r"4,301 digits \(limit: 4,300\) in line 3"
         ):
             read_json(f'{{"a": 0.{"1" * 5000},\n"b": [\n{sign}{"9" * 4301}]}}')
 
     def test_a_text_of_more_bytes_than_the_limit_is_refused(self):
         assert read_json('"' + "é" * 49 + '"', SMALL)
-        with pytest.raises(Unreadable, match=r"102 bytes \(limit: 100\)"):
+        with pytest.raises(TextUnreadable, match=r"102 bytes \(limit: 100\)"):
             read_json('"' + "é" * 50 + '"', SMALL)
 
     def test_bytes_that_are_no_utf8_are_refused_by_their_line(self):
-        with pytest.raises(Unreadable, match="not UTF-8 in line 2"):
+        with pytest.raises(TextUnreadable, match="not UTF-8 in line 2"):
             read_json(b'["a",\n"\xff"]')
 
     @pytest.mark.parametrize("text", ["NaN", "-Infinity", "1e999"])
     def test_what_is_no_finite_number_is_refused(self, text):
-        with pytest.raises(Unreadable, match=f"{text} is not a finite number"):
+        with pytest.raises(TextUnreadable, match=f"{text} is not a finite number"):
             read_json(text)
 
     def test_a_caller_reads_constants_in_its_own_way(self):
@@ -79,7 +79,7 @@ class TestJson:
     def test_lines_are_read_together_up_to_the_same_depth(self):
         deepest = f'{{"a": {nested(JSON.depth - 1)}}}\n'
         assert len(read_json_objects(deepest * 3)) == 3
-        with pytest.raises(Unreadable, match="nested 101 deep"):
+        with pytest.raises(TextUnreadable, match="nested 101 deep"):
             read_json_objects(deepest + f'{{"a": {nested(JSON.depth)}}}\n')
 
 
@@ -110,19 +110,19 @@ class TestToml:
         ids=range(11),
     )  # fmt: skip
     def test_what_is_not_read_is_refused_with_its_line(self, text, words):
-        with pytest.raises(Unreadable, match=words):
+        with pytest.raises(TextUnreadable, match=words):
             read_toml(text)
 
     @pytest.mark.parametrize("before", ["", "b = 1\n"])
     def test_a_key_of_as_many_parts_as_the_limit_is_read(self, before):
-        key = "a." * (MAX_PARTS - 1) + "a"
+        key = "a." * (MAX_KEY_PARTS - 1) + "a"
         read_toml(f"{before}{key} = 1")
-        with pytest.raises(Unreadable, match=f"more than {MAX_PARTS} parts"):
+        with pytest.raises(TextUnreadable, match=f"more than {MAX_KEY_PARTS} parts"):
             read_toml(f"{before}a.{key} = 1")
 
     @pytest.mark.parametrize("text", ["a = '''x", 'a = "x', "a = [", 'a = """\\"""'])
     def test_a_fault_at_the_end_of_the_text_has_no_line(self, text):
-        with pytest.raises(Unreadable) as refused:
+        with pytest.raises(TextUnreadable) as refused:
             read_toml(text)
         assert refused.value.line is None or refused.value.line == 1
 
@@ -135,8 +135,14 @@ class TestYaml:
         }
 
     def test_lists_as_deep_as_the_limit_are_read(self):
-        assert depth_of(read_yaml(nested(YAML_LIMITS.depth))) == YAML_LIMITS.depth
-        assert depth_of(read_yaml("- " * YAML_LIMITS.depth + "a")) == YAML_LIMITS.depth
+        assert (
+            compute_nesting_depth(read_yaml(nested(YAML_LIMITS.depth)))
+            == YAML_LIMITS.depth
+        )
+        assert (
+            compute_nesting_depth(read_yaml("- " * YAML_LIMITS.depth + "a"))
+            == YAML_LIMITS.depth
+        )
 
     @pytest.mark.parametrize(
         ("text", "words"),
@@ -153,7 +159,7 @@ class TestYaml:
         ids=range(8),
     )
     def test_what_is_not_read_is_refused_with_its_line(self, text, words):
-        with pytest.raises(Unreadable, match=words):
+        with pytest.raises(TextUnreadable, match=words):
             read_yaml(text)
 
     def test_short_aliases_are_read_where_a_caller_takes_them(self):
@@ -173,5 +179,5 @@ class TestYaml:
         ids=range(4),
     )
     def test_aliases_that_make_a_short_text_large_are_refused(self, text, words):
-        with pytest.raises(Unreadable, match=words):
+        with pytest.raises(TextUnreadable, match=words):
             read_yaml(text, takes_aliases=True)

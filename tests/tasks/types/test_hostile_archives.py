@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from tasks.types.files import Limits, _find_member_faults, listed_files
+from tasks.types.files import (
+    ArchiveLimits,
+    _find_member_faults,
+    count_files_in_zip_directory,
+)
 from tests.tasks.types.corpus import answer_line, write_topic
 
 LINE = answer_line("D01-0001", "D05-0001", "3", ["1"])
@@ -75,7 +79,7 @@ def test_a_text_may_unpack_to_a_mebibyte_and_to_250_times_its_packed_size(
         packed,
         size,
     )
-    assert len(list(_find_member_faults(member, Limits()))) == is_told
+    assert len(list(_find_member_faults(member, ArchiveLimits()))) == is_told
 
 
 def test_a_member_that_lies_about_its_size_is_refused(capsys, gold, tmp_path):
@@ -163,10 +167,10 @@ def test_a_list_that_claims_fewer_files_than_it_has_is_counted_itself(tmp_path):
     end = data.rindex(b"PK\x05\x06")
     for claimed in (2, 5):
         data[end + 8 : end + 12] = struct.pack("<HH", claimed, claimed)
-        assert listed_files(io.BytesIO(data), 100) == 5
+        assert count_files_in_zip_directory(io.BytesIO(data), 100) == 5
     # Counting ends beyond what is allowed.
     assert (
-        listed_files(
+        count_files_in_zip_directory(
             io.BytesIO(data[: end + 8] + struct.pack("<HH", 1, 1) + data[end + 12 :]), 3
         )
         == 4
@@ -184,8 +188,8 @@ def test_a_large_archive_is_counted_by_its_own_end_where_both_of_its_marks_stand
         "<4sQ2H2L4Q", record, 44, 45, 45, 0, 0, 7, 7, 0, 0
     ) + struct.pack("<4sLQL", locator, 0, 0, 1)
     end = struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 2, 2, 0, 0, 0)
-    assert listed_files(io.BytesIO(large + end), 100) == expected
-    assert listed_files(io.BytesIO(large[1:] + end), 100) == 2
+    assert count_files_in_zip_directory(io.BytesIO(large + end), 100) == expected
+    assert count_files_in_zip_directory(io.BytesIO(large[1:] + end), 100) == 2
 
 
 def test_a_name_with_a_space_is_no_fault_and_one_with_a_control_character_is(

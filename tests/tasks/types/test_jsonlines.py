@@ -7,9 +7,14 @@ from pathlib import Path
 import pytest
 
 from scoring.__main__ import main
-from tasks.types.files import open_input
-from tasks.types.jsonlines import MAX_COUNTED, AnswerForm, content_digest, read_answers
-from tasks.types.problems import MAX_PROBLEMS, TooManyProblems
+from tasks.types.files import open_input_files
+from tasks.types.jsonlines import (
+    MAX_UNLISTED_ERRORS,
+    AnswerForm,
+    compute_records_digest,
+    read_answers,
+)
+from tasks.types.problems import MAX_STORED_PROBLEMS, TooManyProblems
 from tests.tasks.test_every_type import TYPES, sample, sample_options
 
 FORM = AnswerForm(example='{"id": "a", "text": "…"}', noun="text")
@@ -23,7 +28,7 @@ READERS = [
 
 def read(path: Path, form: AnswerForm = FORM):
     return read_answers(
-        open_input(path),
+        open_input_files(path),
         KNOWN,
         lambda _, line: line.text("text", example=form.example),
         form,
@@ -121,7 +126,7 @@ def test_beyond_those_that_are_listed_problems_are_counted(tmp_path):
     run = tmp_path / "run.jsonl"
     run.write_text("{}\n" * 3000)
     _, problems = read(run)
-    assert len(problems) == MAX_PROBLEMS
+    assert len(problems) == MAX_STORED_PROBLEMS
     assert [problem.message for problem in problems.rest()] == [
         "5,000 more errors are not listed"
     ]
@@ -129,7 +134,7 @@ def test_beyond_those_that_are_listed_problems_are_counted(tmp_path):
 
 def test_reading_ends_where_nobody_counts_any_more(tmp_path):
     run = tmp_path / "run.jsonl"
-    run.write_text("[]\n" * (MAX_PROBLEMS + MAX_COUNTED + 1))
+    run.write_text("[]\n" * (MAX_STORED_PROBLEMS + MAX_UNLISTED_ERRORS + 1))
     with pytest.raises(TooManyProblems) as refused:
         read(run)
     last = refused.value.problems[-1]
@@ -137,13 +142,13 @@ def test_reading_ends_where_nobody_counts_any_more(tmp_path):
         100_001,
         "stopped after 100,000 errors",
     )
-    assert len(refused.value.problems) == MAX_PROBLEMS + 2
+    assert len(refused.value.problems) == MAX_STORED_PROBLEMS + 2
 
 
 MEASURED = r"""
 import re, sys
 from pathlib import Path
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tasks.types.jsonlines import AnswerForm, read_answers
 from tasks.types.problems import TooManyProblems
 form = AnswerForm(example="x", later_counts=True)
@@ -153,7 +158,12 @@ def peak():
 
 before = peak()
 try:
-    read_answers(open_input(Path(sys.argv[1])), ["a"], lambda _, line: line.text("text", example="x"), form)
+    read_answers(
+        open_input_files(Path(sys.argv[1])),
+        ["a"],
+        lambda _, line: line.text("text", example="x"),
+        form,
+    )
 except TooManyProblems:
     pass
 print(peak() - before)
@@ -183,5 +193,7 @@ def test_a_file_of_many_lines_takes_the_memory_of_a_few(root, tmp_path, line):
 
 def test_the_digest_of_gold_does_not_go_by_the_order_of_its_lines_or_keys():
     one, other = {"id": "a", "x": 1}, {"id": "b", "x": 2}
-    assert content_digest([one, other]) == content_digest([{"x": 2, "id": "b"}, one])
-    assert content_digest([one, other]) != content_digest([one])
+    assert compute_records_digest([one, other]) == compute_records_digest(
+        [{"x": 2, "id": "b"}, one]
+    )
+    assert compute_records_digest([one, other]) != compute_records_digest([one])

@@ -3,30 +3,33 @@
 import pytest
 
 from tasks.types import task_type
-from tasks.types.base import base_rules
+from tasks.types.base import remove_judge_from_rule_set
 from tasks.types.judge_views import (
-    MAX_RULES,
-    first_judge,
-    further_judge,
-    further_judges,
-    is_view,
+    MAX_VIEW_NAME_CHARACTERS,
+    get_first_judge_name,
+    get_judge_in_view_name,
+    is_valid_view_name,
     judge_key,
     kind_of_view,
-    options_of,
-    plain_rules,
-    view_of,
+    list_judges_in_view_names,
+    make_view_name,
+    replace_first_judge_in_options,
+    select_rule_sets_without_judge,
 )
-from tasks.types.stored_judges import stored_judges
+from tasks.types.stored_judges import list_ledger_judges
 
 STORE = {"entailment": "store:support-a"}
 OFFERED = ("corrected", "official")
 
 
 def test_a_view_names_its_rule_set_and_its_judge():
-    view = view_of("corrected", "support-b")
-    assert (base_rules(view), further_judge(view)) == ("corrected", "support-b")
-    assert is_view(view, OFFERED, STORE)
-    assert first_judge(STORE) == "support-a"
+    view = make_view_name("corrected", "support-b")
+    assert (remove_judge_from_rule_set(view), get_judge_in_view_name(view)) == (
+        "corrected",
+        "support-b",
+    )
+    assert is_valid_view_name(view, OFFERED, STORE)
+    assert get_first_judge_name(STORE) == "support-a"
 
 
 @pytest.mark.parametrize(
@@ -43,11 +46,11 @@ def test_a_view_names_its_rule_set_and_its_judge():
         "corrected@b@c",
         "corrected@-b",
         "corrected@b\n",
-        "corrected@" + "b" * (MAX_RULES - len("corrected@") + 1),
+        "corrected@" + "b" * (MAX_VIEW_NAME_CHARACTERS - len("corrected@") + 1),
     ],
 )
 def test_other_names_are_no_views(rules):
-    assert not is_view(rules, OFFERED, STORE)
+    assert not is_valid_view_name(rules, OFFERED, STORE)
 
 
 @pytest.mark.parametrize(
@@ -63,13 +66,13 @@ def test_other_names_are_no_views(rules):
     ],
 )
 def test_without_stored_labels_there_is_no_view(options):
-    assert not is_view("corrected@support-b", OFFERED, options)
+    assert not is_valid_view_name("corrected@support-b", OFFERED, options)
 
 
 def test_the_options_of_a_view_name_its_judge_and_change_nothing_else():
     options = {**STORE, "parser": "rules"}
-    assert options_of("corrected", options) == options
-    assert options_of("corrected@support-b", options) == {
+    assert replace_first_judge_in_options("corrected", options) == options
+    assert replace_first_judge_in_options("corrected@support-b", options) == {
         "entailment": "store:support-b",
         "parser": "rules",
     }
@@ -77,10 +80,10 @@ def test_the_options_of_a_view_name_its_judge_and_change_nothing_else():
 
 def test_the_judge_of_citations_of_reports_has_views_too():
     options = {"supports": "store:support-a", "track": "none"}
-    assert is_view("corrected@support-b", OFFERED, options)
-    assert not is_view("corrected@support-a", OFFERED, options)
-    assert stored_judges(options) == [("supports", "supports", "support-a")]
-    assert options_of("corrected@support-b", options) == {
+    assert is_valid_view_name("corrected@support-b", OFFERED, options)
+    assert not is_valid_view_name("corrected@support-a", OFFERED, options)
+    assert list_ledger_judges(options) == [("supports", "supports", "support-a")]
+    assert replace_first_judge_in_options("corrected@support-b", options) == {
         "supports": "store:support-b",
         "track": "none",
     }
@@ -90,11 +93,14 @@ TWO = {"assignments": "store:nuggets-a", "supports": "store:support-a"}
 
 
 def test_a_view_of_one_kind_names_its_judge_and_the_kind():
-    view = view_of("corrected", "support-b", "supports")
+    view = make_view_name("corrected", "support-b", "supports")
     assert view == "corrected@support-b@supports"
-    assert (base_rules(view), further_judge(view)) == ("corrected", "support-b")
+    assert (remove_judge_from_rule_set(view), get_judge_in_view_name(view)) == (
+        "corrected",
+        "support-b",
+    )
     assert (kind_of_view(view), judge_key(view)) == ("supports", "support-b@supports")
-    assert is_view(view, OFFERED, TWO)
+    assert is_valid_view_name(view, OFFERED, TWO)
 
 
 @pytest.mark.parametrize(
@@ -108,8 +114,8 @@ def test_a_view_of_one_kind_names_its_judge_and_the_kind():
     ],
 )
 def test_a_view_replaces_the_judge_of_its_kind_and_keeps_the_other(view, changed):
-    assert is_view(view, OFFERED, TWO)
-    assert options_of(view, TWO) == {**TWO, **changed}
+    assert is_valid_view_name(view, OFFERED, TWO)
+    assert replace_first_judge_in_options(view, TWO) == {**TWO, **changed}
 
 
 @pytest.mark.parametrize(
@@ -127,20 +133,20 @@ def test_a_view_replaces_the_judge_of_its_kind_and_keeps_the_other(view, changed
     ],
 )
 def test_no_view_replaces_a_judge_by_itself_or_the_judge_of_a_kind_without_one(rules):
-    assert not is_view(rules, OFFERED, TWO)
+    assert not is_valid_view_name(rules, OFFERED, TWO)
 
 
 def test_the_judges_of_a_task_are_read_from_its_rule_sets():
     rules = ["corrected", "corrected@b", "official", "official@b", "corrected@c"]
-    assert plain_rules(rules) == ["corrected", "official"]
-    assert further_judges(rules) == ["b", "c"]
+    assert select_rule_sets_without_judge(rules) == ["corrected", "official"]
+    assert list_judges_in_view_names(rules) == ["b", "c"]
 
 
 def test_a_view_has_the_metrics_of_its_rule_set():
     kind = task_type("positional-citations")
-    options = kind.checked_options({})
-    assert kind.metrics_of("official@b", options) == kind.metrics_of(
-        "official", options
-    )
-    assert kind.has_rules("official@b")
-    assert not kind.has_rules("unknown@b")
+    options = kind.validate_options({})
+    assert kind.list_metrics_of_rule_set(
+        "official@b", options
+    ) == kind.list_metrics_of_rule_set("official", options)
+    assert kind.has_rule_set("official@b")
+    assert not kind.has_rule_set("unknown@b")

@@ -10,9 +10,9 @@ import json
 import pytest
 
 from tasks.types import InputRefused, task_types
-from tasks.types.clsumm.summaries import prints_of
-from tasks.types.declared.proposals import look
-from tasks.types.problems import fatal
+from tasks.types.clsumm.summaries import compute_word_sequence_checksums
+from tasks.types.declared.proposals import propose_declaration
+from tasks.types.problems import select_fatal_problems
 from tasks.types.runs import read_run
 from tests.growth.readers import first_record, gold_files, index_and_options
 from tests.tasks.types.corpus import HEADER, answer_line, csv_row
@@ -36,7 +36,8 @@ def problems_of_run(slug, *files, index=None, **given):
 
 def refusals(slug, *files, **given):
     return [
-        problem.message for problem in fatal(problems_of_run(slug, *files, **given))
+        problem.message
+        for problem in select_fatal_problems(problems_of_run(slug, *files, **given))
     ]
 
 
@@ -106,7 +107,7 @@ def test_a_run_has_10_000_answers_beyond_ten_for_each_citance_in_all_its_files(
         "txt": answer_line("B", "B", "1", ["1"]) * count,
     }[form]
     own = [file("a.jsonl", lines([CITANCE])), file(f"b.{form}", content)]
-    found = fatal(problems_of_run("clsumm-1a", *own, index=index))
+    found = select_fatal_problems(problems_of_run("clsumm-1a", *own, index=index))
     message = "the run has more answers than the split has citances, many times over"
     assert [problem.message for problem in found] == [message] * more
     assert [problem.line for problem in found] == [count + (form == "csv")] * more
@@ -185,7 +186,11 @@ def test_a_summary_is_told_to_copy_the_abstract_from_four_fifths_of_its_runs_of_
     """Of the shorter of the two, in whose runs a line has no end."""
     index = {
         "topics": {
-            "A": {"abstract": prints_of(["a b c d e f", "g h i j k l"])},
+            "A": {
+                "abstract": compute_word_sequence_checksums(
+                    ["a b c d e f", "g h i j k l"]
+                )
+            },
             "B": {"abstract": []},
         }
     }
@@ -243,7 +248,7 @@ def test_of_more_than_a_hundred_data_sets_all_are_counted_as_one(count):
         file(f"d{n}.json", json.dumps([{"input": ["a b"], "target": "c"}]))
         for n in range(count)
     ]
-    found = kind.statistics(kind.read_gold(gold, kind.checked_options({})))
+    found = kind.statistics(kind.read_gold(gold, kind.validate_options({})))
     assert len(found) == {1: 1, 2: 3, 100: 101, 101: 1}[count]
     assert found[-1]["name"] == ("d0" if count == 1 else None)
     assert found[-1]["inputs"]["instances"] == count
@@ -259,7 +264,9 @@ def test_inputs_and_texts_are_long_from_one_word_beyond_what_models_read_and_wri
         "target": " ".join(["c"] * (words // 4 + is_long)),
     }
     (found,) = kind.statistics(
-        kind.read_gold([file("d.json", json.dumps([record]))], kind.checked_options({}))
+        kind.read_gold(
+            [file("d.json", json.dumps([record]))], kind.validate_options({})
+        )
     )
     assert [found["inputs"]["long_inputs"], found["inputs"]["input_words"]] == [
         is_long,
@@ -301,7 +308,7 @@ def test_a_grade_is_a_whole_number_up_to_a_hundred(grade, is_read):
     try:
         found = (
             next(iter(kind.trec.qrels(gold)))[2]
-            if kind.read_gold(gold, kind.checked_options({}))
+            if kind.read_gold(gold, kind.validate_options({}))
             else None
         )
     except InputRefused as refused:
@@ -329,7 +336,7 @@ def test_a_field_gives_the_answer_away_by_up_to_twenty_values_and_one_for_four_i
         }
         for n in range(size)
     ]
-    found = look("labels", "t", "T", [file("gold.jsonl", lines(rows))])
+    found = propose_declaration("labels", "t", "T", [file("gold.jsonl", lines(rows))])
     assert found.task["gold"]["shown"] == (["text"] if is_told else ["text", "code"])
 
 
@@ -429,7 +436,7 @@ def test_the_text_of_a_pool_is_a_field_of_four_words_on_average(words, field):
         for n in range(6)
     ]
     rows = [{"id": f"i{n}", "gold": [f"d{n}"]} for n in range(6)]
-    found = look(
+    found = propose_declaration(
         "ranking",
         "t",
         "T",

@@ -4,15 +4,18 @@ import json
 
 import pytest
 
-from scoring.metrics import metric_of
+from scoring.metrics import build_metric
 from tasks.types import task_type
-from tasks.types.positional_citations.markdown import blocks, without_emphasis
+from tasks.types.positional_citations.markdown import (
+    remove_emphasis_signs,
+    split_markdown_into_blocks,
+)
 from tasks.types.positional_citations.sentences import (
-    lines_of,
-    plain_text,
-    sentences_of,
-    unread_citations,
-    with_plain_marks,
+    convert_to_text_without_marks,
+    expand_citations_to_single_marks,
+    find_unsupported_citations,
+    split_into_claim_sentences,
+    split_into_sentences_and_headings,
 )
 from tests.scoring.offline import score
 
@@ -76,12 +79,12 @@ RIGHT = ["Rain falls [1].", "Wind blows [2]."]
     ],
 )
 def test_structure_is_no_text_and_each_item_is_a_sentence(answer, sentences):
-    assert sentences_of(answer) == sentences
+    assert split_into_claim_sentences(answer) == sentences
 
 
 def test_a_mark_moves_to_the_sentence_before_it_in_its_own_paragraph_alone():
     answer = "Rain falls. [1] Wind blows. [2]\n\n[1] says more."
-    assert sentences_of(answer, moves_marks=True) == [
+    assert split_into_claim_sentences(answer, moves_marks=True) == [
         "Rain falls.[1]",
         " Wind blows.[2]",
         "[1] says more.",
@@ -105,11 +108,13 @@ def test_a_mark_moves_to_the_sentence_before_it_in_its_own_paragraph_alone():
     ],
 )
 def test_every_notation_is_read_as_marks_of_one_passage_each(answer, plain):
-    assert with_plain_marks(answer) == (answer if plain is None else plain)
+    assert expand_citations_to_single_marks(answer) == (
+        answer if plain is None else plain
+    )
 
 
 def test_what_looks_like_a_citation_and_is_none_is_named():
-    assert unread_citations("a [5-2], [1, 2] and [5-2] or [1].") == ["[5-2]"]
+    assert find_unsupported_citations("a [5-2], [1, 2] and [5-2] or [1].") == ["[5-2]"]
 
 
 @pytest.mark.parametrize(
@@ -127,8 +132,11 @@ def test_what_looks_like_a_citation_and_is_none_is_named():
     ],
 )
 def test_a_notation_that_no_rule_set_reads_is_named(citation):
-    assert unread_citations(f"Rain falls{citation}.") == [citation]
-    assert with_plain_marks(f"Rain falls{citation}.") == f"Rain falls{citation}."
+    assert find_unsupported_citations(f"Rain falls{citation}.") == [citation]
+    assert (
+        expand_citations_to_single_marks(f"Rain falls{citation}.")
+        == f"Rain falls{citation}."
+    )
 
 
 @pytest.mark.parametrize(
@@ -141,13 +149,19 @@ def test_a_notation_that_no_rule_set_reads_is_named(citation):
     ],
 )
 def test_other_brackets_and_numbers_are_no_citations(answer):
-    assert unread_citations(answer) == []
+    assert find_unsupported_citations(answer) == []
 
 
 def test_headings_are_text_but_no_sentences():
     answer = "# Rain\n\n- It **falls** [1]. It stops.\n\n|A|\n|-|\n|b|"
-    assert lines_of(answer) == ["Rain", "It falls [1].", "It stops.", "A", "b"]
-    assert plain_text(answer) == "Rain\nIt falls. It stops.\nA\nb"
+    assert split_into_sentences_and_headings(answer) == [
+        "Rain",
+        "It falls [1].",
+        "It stops.",
+        "A",
+        "b",
+    ]
+    assert convert_to_text_without_marks(answer) == "Rain\nIt falls. It stops.\nA\nb"
 
 
 @pytest.mark.parametrize(
@@ -160,14 +174,17 @@ def test_headings_are_text_but_no_sentences():
     ],
 )
 def test_emphasis_with_a_partner_is_taken_away(text, bare):
-    assert without_emphasis(text) == bare
+    assert remove_emphasis_signs(text) == bare
 
 
 def test_long_lines_of_signs_are_read_once():
     for signs in ("> ", "- ", "*a ", "**", "| ", "[1", "1. ", "_", "【1 ", "#"):
         text = signs * 20_000
-        assert len(blocks(text)) < 2
-        assert sentences_of(with_plain_marks(text)) is not None
+        assert len(split_markdown_into_blocks(text)) < 2
+        assert (
+            split_into_claim_sentences(expand_citations_to_single_marks(text))
+            is not None
+        )
 
 
 def scored(capsys, folder, output: str, *more: str) -> dict:
@@ -230,9 +247,9 @@ def test_texts_are_compared_in_nfc_and_the_column_says_so(capsys, tmp_path):
 )
 def test_both_types_that_split_texts_name_one_splitter(slug, name):
     kind = task_type(slug)
-    options = kind.checked_options({})
+    options = kind.validate_options({})
     by_rules = {
-        rules: metric_of(kind, name, rules, options).parameters
+        rules: build_metric(kind, name, rules, options).parameters
         for rules in ("corrected", "official")
     }
     key = "splitter" if slug == TYPE else "sentences"

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from scoring.__main__ import UNAVAILABLE, main
+from scoring.__main__ import UNAVAILABLE_EXIT_CODE, main
 from tasks.types.positional_citations import parsing
 from tasks.types.positional_citations.claims import (
-    ClaimRules,
+    ClaimSplittingRules,
+    get_text_to_parse,
     split_into_claims,
-    text_to_parse,
 )
-from tasks.types.positional_citations.parsing import parses_of
+from tasks.types.positional_citations.parsing import parse_texts
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.citations import (
     RAIN,
@@ -43,7 +43,7 @@ def pipeline(shared) -> Path:
 
 
 def told(capsys, *arguments: str) -> str:
-    assert main(["score", TYPE, *arguments]) == UNAVAILABLE
+    assert main(["score", TYPE, *arguments]) == UNAVAILABLE_EXIT_CODE
     return capsys.readouterr().err
 
 
@@ -150,14 +150,14 @@ def test_each_distinct_sentence_is_parsed_once_and_in_batches(
     capsys, gold, tmp_path, pipeline, monkeypatch
 ):
     asked = []
-    loaded = parsing.loaded(str(pipeline))
+    loaded = parsing.load_spacy_pipeline(str(pipeline))
 
     class Watched:
         def pipe(self, texts, batch_size):
             asked.append(list(texts))
             return loaded.pipe(texts, batch_size=batch_size)
 
-    monkeypatch.setattr(parsing, "loaded", lambda option: Watched())
+    monkeypatch.setattr(parsing, "load_spacy_pipeline", lambda option: Watched())
     run = write_run(
         tmp_path,
         {
@@ -176,10 +176,12 @@ def test_the_small_pipeline_gives_the_golden_claims(
     shared, pipeline, file, is_official
 ):
     """All but one sentence, of which it makes one root where the original made two."""
-    rules = ClaimRules(is_official=is_official)
+    rules = ClaimSplittingRules(is_official=is_official)
     cases = json.loads((shared / "aliice" / "golden" / file).read_text())["cases"]
-    texts = {case["sentence"]: text_to_parse(case["sentence"], rules) for case in cases}
-    parses = parses_of((text for text in texts.values() if text), str(pipeline))
+    texts = {
+        case["sentence"]: get_text_to_parse(case["sentence"], rules) for case in cases
+    }
+    parses = parse_texts((text for text in texts.values() if text), str(pipeline))
     different = [
         case["id"]
         for case in cases

@@ -8,7 +8,7 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import task_type
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.citations import (
     RAIN,
@@ -222,19 +222,21 @@ def test_no_gold_leaks_through_the_public_files(tmp_path):
         {**doc, "answers_found": [1], "summary": secret} for doc in RAIN["docs"]
     ]
     chosen = task_type(TYPE)
-    files = open_input(write_gold(tmp_path, *questions))
-    public = dict(chosen.public_files(files, chosen.checked_options({})))
+    files = open_input_files(write_gold(tmp_path, *questions))
+    public = dict(chosen.public_files(files, chosen.validate_options({})))
     assert all(secret not in content.decode() for content in public.values())
     assert all("answers_found" not in content.decode() for content in public.values())
     assert secret not in json.dumps(
-        chosen.read_gold(files, chosen.checked_options({})).index
+        chosen.read_gold(files, chosen.validate_options({})).index
     )
 
 
 def test_participants_check_with_what_they_have_and_without_a_parser(capsys, tmp_path):
     chosen = task_type(TYPE)
-    options = chosen.checked_options({})
-    for name, content in chosen.public_files(open_input(write_gold(tmp_path)), options):
+    options = chosen.validate_options({})
+    for name, content in chosen.public_files(
+        open_input_files(write_gold(tmp_path)), options
+    ):
         (tmp_path / name).write_bytes(content)
     run = write_run(tmp_path, OUTPUTS)
     assert (
@@ -305,7 +307,9 @@ def with_forms(**forms: object) -> dict:
 
 def inputs_of(path: Path, **given: str) -> dict[str, bytes]:
     chosen = task_type(TYPE)
-    return dict(chosen.public_files(open_input(path), chosen.checked_options(given)))
+    return dict(
+        chosen.public_files(open_input_files(path), chosen.validate_options(given))
+    )
 
 
 @pytest.mark.parametrize(
@@ -333,10 +337,12 @@ def test_participants_read_what_the_papers_prompts_ask(tmp_path):
 
 def test_shorter_forms_decide_nothing_so_that_gold_with_them_is_the_same_gold(tmp_path):
     read = task_type(TYPE).read_gold
-    plain = read(open_input(write_gold(tmp_path, RAIN, WIND)), {})
+    plain = read(open_input_files(write_gold(tmp_path, RAIN, WIND)), {})
     assert (
         plain.digest
-        == read(open_input(write_gold(tmp_path, with_forms(**FORMS), WIND)), {}).digest
+        == read(
+            open_input_files(write_gold(tmp_path, with_forms(**FORMS), WIND)), {}
+        ).digest
     )
 
 

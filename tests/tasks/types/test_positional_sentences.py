@@ -5,24 +5,26 @@ import json
 import pytest
 
 from tasks.types.positional_citations.sentences import (
-    by_rules,
-    positions,
-    splitter_name,
-    third,
-    with_marks_moved,
+    compute_mark_positions,
+    make_splitter_name,
+    move_leading_marks_to_previous,
+    name_third_of_sentence,
+    split_sentences_by_rules,
 )
-from tasks.types.text import punkt_name, punkt_sentences
+from tasks.types.text import make_punkt_name, split_sentences_with_punkt
 
 
 def test_signatures_tell_the_two_splitters_apart():
-    names = [splitter_name(name, is_official=True) for name in ("rules", "punkt")]
-    assert names == ["rules-1", punkt_name()]
-    names = [splitter_name(name) for name in ("rules", "punkt")]
-    assert names == ["rules-2", f"{punkt_name()}-markdown-1"]
+    names = [make_splitter_name(name, is_official=True) for name in ("rules", "punkt")]
+    assert names == ["rules-1", make_punkt_name()]
+    names = [make_splitter_name(name) for name in ("rules", "punkt")]
+    assert names == ["rules-2", f"{make_punkt_name()}-markdown-1"]
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("split", [by_rules, punkt_sentences])
+@pytest.mark.parametrize(
+    "split", [split_sentences_by_rules, split_sentences_with_punkt]
+)
 def test_the_golden_answers_are_split_as_the_released_programs_did(shared, split):
     golden = json.loads(
         (shared / "aliice" / "golden" / "citation_eval.json").read_text()
@@ -35,7 +37,7 @@ def test_the_golden_answers_are_split_as_the_released_programs_did(shared, split
             sentences = split(outputs[expected["id"]])
             assert sentences == expected["nltk"]
             assert (
-                with_marks_moved(sentences, is_official=True)
+                move_leading_marks_to_previous(sentences, is_official=True)
                 == expected["aliice_splitter"]
             )
 
@@ -83,28 +85,32 @@ def test_the_golden_answers_are_split_as_the_released_programs_did(shared, split
 def test_sentences_end_where_readers_see_them_end(text, sentences):
     if sentences is None:
         sentences = ["In the U.S.", "The law holds; in the U.S. Congress it does."]
-    assert by_rules(text) == sentences
+    assert split_sentences_by_rules(text) == sentences
 
 
 def test_a_long_text_is_split_in_time_that_grows_with_it():
     text = "A sentence of dots... and e.g. more. " * 20_000
-    assert len(by_rules(text)) == 20_000
+    assert len(split_sentences_by_rules(text)) == 20_000
 
 
 def test_marks_at_the_beginning_belong_to_the_sentence_before():
     sentences = ["It rains.", "[1] [2] It pours.", "[3]."]
-    assert with_marks_moved(sentences) == ["It rains.[1][2]", " It pours.[3]", "."]
-    assert with_marks_moved(["[1] First."]) == ["[1] First."]
+    assert move_leading_marks_to_previous(sentences) == [
+        "It rains.[1][2]",
+        " It pours.[3]",
+        ".",
+    ]
+    assert move_leading_marks_to_previous(["[1] First."]) == ["[1] First."]
 
 
 def test_is_official_one_mark_moves_wherever_it_stands_behind_a_bracket():
     sentences = ["It rains.", "[1][2] It pours.", "[sic] It snows [3]."]
-    assert with_marks_moved(sentences, is_official=True) == [
+    assert move_leading_marks_to_previous(sentences, is_official=True) == [
         "It rains.[1]",
         "[2] It pours.[3]",
         "[sic] It snows .",
     ]
-    assert with_marks_moved(sentences) == [
+    assert move_leading_marks_to_previous(sentences) == [
         "It rains.[1][2]",
         " It pours.",
         "[sic] It snows [3].",
@@ -113,7 +119,7 @@ def test_is_official_one_mark_moves_wherever_it_stands_behind_a_bracket():
 
 def test_punkt_splits_as_it_was_trained_and_needs_no_data_of_nltk():
     text = "By Smith et al. in Fig. 3. It pours, says Dr. Who. He left at 5 p.m. today."
-    assert punkt_sentences(text) == [
+    assert split_sentences_with_punkt(text) == [
         "By Smith et al.",
         "in Fig.",
         "3.",
@@ -129,8 +135,10 @@ def test_position_variation_is_the_golden_one_sentence_by_sentence(shared):
     )["cases"]
     for case in cases:
         found = [
-            positions(each).units
-            for each in with_marks_moved(by_rules(case["response"]))
+            compute_mark_positions(each).units
+            for each in move_leading_marks_to_previous(
+                split_sentences_by_rules(case["response"])
+            )
         ]
         variations = [variation(own) for own in found if own]
         assert variations == pytest.approx(
@@ -144,7 +152,7 @@ def variation(values) -> float:
 
 
 def test_units_are_words_single_punctuation_and_runs_of_marks():
-    found = positions("State-of-the-art, isn't it [1] [2]? Yes_so [3].")
+    found = compute_mark_positions("State-of-the-art, isn't it [1] [2]? Yes_so [3].")
     # State-of-the-art | , | isn't | it | [1] [2] | ? | Yes | _ | so | [3] | .
     assert found.units == (5 / 11, 5 / 11, 10 / 11)
     assert found.offsets[0] == "State-of-the-art, isn't it [1]".index("[") / 47
@@ -163,11 +171,14 @@ def test_units_are_words_single_punctuation_and_runs_of_marks():
 def test_positional_is_a_sentence_in_which_a_word_follows_a_mark(
     sentence, is_positional
 ):
-    assert positions(sentence).is_positional == is_positional
+    assert compute_mark_positions(sentence).is_positional == is_positional
 
 
 def test_thirds_end_where_they_should():
-    assert [third(position) for position in (0.1, 0.33, 0.34, 0.66, 0.67, 1.0)] == [
+    assert [
+        name_third_of_sentence(position)
+        for position in (0.1, 0.33, 0.34, 0.66, 0.67, 1.0)
+    ] == [
         "first third",
         "first third",
         "second third",

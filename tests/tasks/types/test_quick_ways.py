@@ -9,22 +9,33 @@ import numpy as np
 import pytest
 
 from tasks.types import task_type, task_types
-from tasks.types.base import MAX_SHOWN, TOP, rows_by_name
+from tasks.types.base import (
+    MAX_STORED_CANDIDATES,
+    MAX_STORED_INSTANCES,
+    group_row_numbers_by_instance,
+)
 from tasks.types.citation_recommendation import collection
-from tasks.types.clsumm.annotation import Unreadable, _refuse_windows_1252_quotes
-from tasks.types.clsumm.runs import MAX_BYTES, _RunContentProbe
-from tasks.types.clsumm.topics import place_in_topic
-from tasks.types.columns import Classes
+from tasks.types.clsumm.annotation import (
+    AnnotationUnreadable,
+    _refuse_windows_1252_quotes,
+)
+from tasks.types.clsumm.runs import MAX_BYTES_SEARCHED, _RunContentProbe
+from tasks.types.clsumm.topics import split_path_into_topic_and_subfolder
+from tasks.types.columns import ClassColumn
 from tasks.types.declared.folder import read_declaration
-from tasks.types.files import listed_files
-from tasks.types.positional_citations.sentences import number
-from tasks.types.problems import MAX_TOLD, Problem, Problems
-from tasks.types.ranking.lists import Choices, Lists, index_of
+from tasks.types.files import count_files_in_zip_directory
+from tasks.types.positional_citations.sentences import parse_mark_number
+from tasks.types.problems import MAX_PROBLEM_CHARACTERS, Problem, ProblemList
+from tasks.types.ranking.lists import (
+    InstanceAndCandidateLookup,
+    ListColumn,
+    build_ranking_index,
+)
 from tasks.types.ranking.runs import (
-    Gathering,
-    RunLimits,
+    RankingCollector,
+    RankingReadingSettings,
     read_json_run,
-    read_plain_run,
+    read_json_run_in_blocks,
     read_ranked_run,
 )
 from tests.growth.readers import gold_files
@@ -52,10 +63,10 @@ field = "g"
 name = "corrected"
 measures = ["mae"]
 """
-INDEX = index_of(["a", "b", "c", "d"], [POOL])
+INDEX = build_ranking_index(["a", "b", "c", "d"], [POOL])
 
 
-def content(gathering: Gathering):
+def content(gathering: RankingCollector):
     run = gathering.run()
     return [
         list(run.lists),
@@ -72,10 +83,13 @@ def content(gathering: Gathering):
 )
 @pytest.mark.parametrize("rows", [ROWS, ROWS[:1], ROWS * 0, IN_ANY_ORDER])
 def test_plain_rankings_are_read_by_blocks_and_as_line_by_line(longest, kept, rows):
-    limits, choices = RunLimits(longest=longest, kept=kept), Choices(INDEX)
-    plain = read_plain_run(file("run.jsonl", lines(rows)), choices, limits)
-    slow = Gathering(choices)
-    read_json_run(file("run.jsonl", lines(rows)), slow, limits, Problems())
+    limits, choices = (
+        RankingReadingSettings(longest=longest, kept=kept),
+        InstanceAndCandidateLookup(INDEX),
+    )
+    plain = read_json_run_in_blocks(file("run.jsonl", lines(rows)), choices, limits)
+    slow = RankingCollector(choices)
+    read_json_run(file("run.jsonl", lines(rows)), slow, limits, ProblemList())
     assert plain is not None
     assert content(plain) == content(slow)
 
@@ -99,8 +113,10 @@ def test_plain_rankings_are_read_by_blocks_and_as_line_by_line(longest, kept, ro
 )
 def test_a_line_of_which_something_is_to_be_said_is_read_line_by_line(row):
     assert (
-        read_plain_run(
-            file("run.jsonl", lines([*ROWS, row])), Choices(INDEX), RunLimits()
+        read_json_run_in_blocks(
+            file("run.jsonl", lines([*ROWS, row])),
+            InstanceAndCandidateLookup(INDEX),
+            RankingReadingSettings(),
         )
         is None
     )
@@ -109,16 +125,33 @@ def test_a_line_of_which_something_is_to_be_said_is_read_line_by_line(row):
 def test_rankings_of_several_pools_that_declare_or_are_too_long_are_read_line_by_line():
     own, apart = (
         file("run.jsonl", lines(ROWS)),
-        index_of(["a", "b", "c"], [POOL, POOL], [0, 1, 0]),
+        build_ranking_index(["a", "b", "c"], [POOL, POOL], [0, 1, 0]),
     )
-    assert read_plain_run(own, Choices(apart), RunLimits()) is None
-    assert read_plain_run(own, Choices(INDEX), RunLimits(declares=True)) is None
-    assert read_plain_run(own, Choices(INDEX), RunLimits(longest=3)) is None
+    assert (
+        read_json_run_in_blocks(
+            own, InstanceAndCandidateLookup(apart), RankingReadingSettings()
+        )
+        is None
+    )
+    assert (
+        read_json_run_in_blocks(
+            own,
+            InstanceAndCandidateLookup(INDEX),
+            RankingReadingSettings(declares=True),
+        )
+        is None
+    )
+    assert (
+        read_json_run_in_blocks(
+            own, InstanceAndCandidateLookup(INDEX), RankingReadingSettings(longest=3)
+        )
+        is None
+    )
 
 
 def test_two_plain_files_are_one_run():
     files = [file("1.jsonl", lines(ROWS[:1])), file("2.jsonl", lines(ROWS[1:]))]
-    whole, problems = read_ranked_run(files, INDEX, RunLimits())
+    whole, problems = read_ranked_run(files, INDEX, RankingReadingSettings())
     assert list(whole.lists) == [(1, 0), (2, 3, 0, 1), (), None]
     assert said(problems) == [
         "1 of 4 instances have no answer and score 0, the first is “d” (a doubt)"
@@ -127,7 +160,9 @@ def test_two_plain_files_are_one_run():
 
 @pytest.mark.parametrize("content", ["", "\n \n", "\ufeff"])
 def test_a_file_without_lines_ranks_nothing(content):
-    run, problems = read_ranked_run([file("run", content)], INDEX, RunLimits())
+    run, problems = read_ranked_run(
+        [file("run", content)], INDEX, RankingReadingSettings()
+    )
     assert (run.missing, problems) == (4, [])
 
 
@@ -138,19 +173,21 @@ def test_gold_in_which_nothing_is_odd_is_read_by_blocks(monkeypatch):
         records = [json.loads(line) for line in own.read().splitlines()]
         for record in records:
             record.pop("grades", None)
-            record.pop(collection.SAMPLED_FOR, None)
+            record.pop(collection.SAMPLED_DIMENSIONS_FIELD, None)
         plain.append(file(own.name, lines(records)))
     by_line = _by_line(kind, plain, monkeypatch)
     monkeypatch.setattr(collection._RecommendationContextsReader, "read", None)
-    assert kind.read_gold(plain, kind.checked_options({})).digest == by_line
+    assert kind.read_gold(plain, kind.validate_options({})).digest == by_line
 
 
 def _by_line(kind, files, monkeypatch) -> str:
     with monkeypatch.context() as slow:
         slow.setattr(
-            collection._RecommendationContextsReader, "read_plain", lambda *_: False
+            collection._RecommendationContextsReader,
+            "read_contexts_in_blocks",
+            lambda *_: False,
         )
-        return kind.read_gold(files, kind.checked_options({})).digest
+        return kind.read_gold(files, kind.validate_options({})).digest
 
 
 def test_lines_of_a_query_that_stand_apart_keep_their_order_where_scores_and_ranks_are_equal():
@@ -159,7 +196,9 @@ def test_lines_of_a_query_that_stand_apart_keep_their_order_where_scores_and_ran
         f"{'ab'[place % 2]} Q0 {name} 1 0.5 t\n" for place, name in enumerate(pool)
     )
     run, _ = read_ranked_run(
-        [file("run", text)], index_of(["a", "b"], [pool]), RunLimits()
+        [file("run", text)],
+        build_ranking_index(["a", "b"], [pool]),
+        RankingReadingSettings(),
     )
     assert list(run.lists) == [tuple(range(0, 200, 2)), tuple(range(1, 200, 2))]
     assert run.ties == 198
@@ -167,7 +206,7 @@ def test_lines_of_a_query_that_stand_apart_keep_their_order_where_scores_and_ran
 
 def test_a_candidate_that_stands_again_behind_lines_of_no_instance_is_told():
     text = "".join(f"{name} Q0 W1 1 0.5 t\n" for name in "azab")
-    _, problems = read_ranked_run([file("run", text)], INDEX, RunLimits())
+    _, problems = read_ranked_run([file("run", text)], INDEX, RankingReadingSettings())
     assert said(problems) == [
         "run:2: instance “z” is not in this split; expected an id of the split, such as “a”",
         "run:3: “W1” stands in this ranking a second time; expected each candidate once « a Q0 W1 1 0.5 t",
@@ -176,8 +215,8 @@ def test_a_candidate_that_stands_again_behind_lines_of_no_instance_is_told():
 
 @pytest.mark.parametrize("form", ["trec", "json"])
 def test_scores_are_kept_of_the_first_of_as_many_instances_as_are_shown(form):
-    names = [f"q{number}" for number in range(MAX_SHOWN + 2)]
-    pool = [f"W{number}" for number in range(TOP + 1)]
+    names = [f"q{number}" for number in range(MAX_STORED_INSTANCES + 2)]
+    pool = [f"W{number}" for number in range(MAX_STORED_CANDIDATES + 1)]
     text = (
         "".join(
             f"{name} Q0 {one} 1 {place} t\n"
@@ -192,10 +231,15 @@ def test_scores_are_kept_of_the_first_of_as_many_instances_as_are_shown(form):
             ]
         )
     )
-    run, _ = read_ranked_run([file("run", text)], index_of(names, [pool]), RunLimits())
-    assert list(run.scores) == list(range(MAX_SHOWN))
+    run, _ = read_ranked_run(
+        [file("run", text)],
+        build_ranking_index(names, [pool]),
+        RankingReadingSettings(),
+    )
+    assert list(run.scores) == list(range(MAX_STORED_INSTANCES))
     assert all(
-        list(scores) == list(range(TOP, 0, -1)) for scores in run.scores.values()
+        list(scores) == list(range(MAX_STORED_CANDIDATES, 0, -1))
+        for scores in run.scores.values()
     )
 
 
@@ -218,24 +262,26 @@ def test_the_largest_numbers_that_there_are_are_read_and_so_is_what_leaves_a_res
     row,
 ):
     run, problems = read_ranked_run(
-        [file("run", lines([{"id": "a", **row}]))], INDEX, RunLimits(declares=True)
+        [file("run", lines([{"id": "a", **row}]))],
+        INDEX,
+        RankingReadingSettings(declares=True),
     )
     assert [problem for problem in problems if problem.fatal] == []
     assert next(iter(run.lists)) == (0,)
     if run.declared:
         assert not np.isnan(
-            run.declared.log_probabilities(Lists.of([[0], [1], [], []]), 4)
+            run.declared.log_probabilities(ListColumn.of([[0], [1], [], []]), 4)
         ).any()
 
 
 def test_rows_of_a_class_are_in_their_order_however_many_there_are():
-    column = Classes.of(["ab"[number % 2] for number in range(5000)])
-    for _, rows in column.rows_by_label():
+    column = ClassColumn.of(["ab"[number % 2] for number in range(5000)])
+    for _, rows in column.group_rows_by_label():
         assert (np.diff(rows) == 2).all()
 
 
 def test_lists_are_counted_from_either_end():
-    own = Lists.of([[3], None, [1, 2]])
+    own = ListColumn.of([[3], None, [1, 2]])
     assert [own[place] for place in range(-3, 3)] == [(3,), None, (1, 2)] * 2
     for place in (-4, 3):
         with pytest.raises(IndexError):
@@ -258,7 +304,7 @@ def test_the_files_of_an_archive_are_counted_whatever_its_end_record_says_elsewh
     place = {"disk": 4, "count": 8, "size": 12, "offset": 16}[field] - 22
     data[place : place + 4] = b"PK\5\6"
     expected = 0x0605 if field == "count" else 7
-    assert listed_files(io.BytesIO(bytes(data)), 100_000) == expected
+    assert count_files_in_zip_directory(io.BytesIO(bytes(data)), 100_000) == expected
 
 
 @pytest.mark.parametrize(
@@ -272,7 +318,7 @@ def test_of_what_an_archive_claims_and_lists_more_counts(claimed, most, count):
             archive.writestr(f"{number}.txt", "x")
     data = bytearray(packed.getvalue())
     data[-12:-10] = claimed.to_bytes(2, "little")
-    assert listed_files(io.BytesIO(bytes(data)), most) == count
+    assert count_files_in_zip_directory(io.BytesIO(bytes(data)), most) == count
 
 
 @pytest.mark.parametrize(
@@ -292,14 +338,17 @@ def test_of_what_an_archive_claims_and_lists_more_counts(claimed, most, count):
     ],
 )
 def test_a_file_belongs_to_a_topic_by_the_folder_that_it_stands_in(name, place):
-    assert place_in_topic(name) == place
+    assert split_path_into_topic_and_subfolder(name) == place
 
 
 def test_of_files_that_may_be_runs_so_many_bytes_are_looked_at_in_all():
     own = file("run.jsonl", "x\nx\ny\n")
     for left, is_found in ((7, True), (6, True), (5, False), (0, False)):
-        assert _RunContentProbe([own], left).finds(own, b"y\n".__eq__) is is_found
-    assert _RunContentProbe([own]).left == MAX_BYTES
+        assert (
+            _RunContentProbe([own], left).has_line_matching(own, b"y\n".__eq__)
+            is is_found
+        )
+    assert _RunContentProbe([own]).left == MAX_BYTES_SEARCHED
 
 
 # Citation texts.
@@ -315,7 +364,7 @@ def text_record(**more):
 def test_instances_without_ids_have_names_of_one_length(count, first):
     kind = task_type("citation-text")
     gold = [file("d.json", json.dumps([text_record()] * count))]
-    names = list(kind.read_gold(gold, kind.checked_options({})).index["datasets"]["d"])
+    names = list(kind.read_gold(gold, kind.validate_options({})).index["datasets"]["d"])
     assert (names[0], len({*map(len, names)}), len(names)) == (first, 1, count)
 
 
@@ -325,7 +374,7 @@ def test_people_who_judge_are_shown_the_same_from_public_files_and_from_gold():
             gold = gold_files(kind)
             public = [
                 file(name, data)
-                for name, data in kind.public_files(gold, kind.checked_options({}))
+                for name, data in kind.public_files(gold, kind.validate_options({}))
             ]
             asked = kind.human_evaluation
             assert asked.sources(public) == asked.sources(gold)
@@ -333,18 +382,18 @@ def test_people_who_judge_are_shown_the_same_from_public_files_and_from_gold():
 
 
 def test_rows_are_those_of_the_first_instances_wherever_they_stand():
-    names = [f"i{number}" for number in range(MAX_SHOWN + 1)]
-    rows = rows_by_name([*names, names[-1], names[0]])
-    assert list(rows) == names[:MAX_SHOWN]
-    assert rows[names[0]] == [0, MAX_SHOWN + 2]
-    assert rows_by_name(None) == {}
+    names = [f"i{number}" for number in range(MAX_STORED_INSTANCES + 1)]
+    rows = group_row_numbers_by_instance([*names, names[-1], names[0]])
+    assert list(rows) == names[:MAX_STORED_INSTANCES]
+    assert rows[names[0]] == [0, MAX_STORED_INSTANCES + 2]
+    assert group_row_numbers_by_instance(None) == {}
 
 
 @pytest.mark.parametrize(
     "slug", ["citation-text", "citation-recommendation", "declared"]
 )
 def test_of_many_instances_the_first_are_shown(slug):
-    count = MAX_SHOWN + 1
+    count = MAX_STORED_INSTANCES + 1
     numbers = read_declaration({"task.toml": NUMBERS})
     gold = [file("gold.jsonl", lines([{"id": f"i{n}", "g": n} for n in range(count)]))]
     run = [file("run.jsonl", lines([{"id": f"i{n}", "g": n} for n in range(count)]))]
@@ -371,12 +420,12 @@ def test_of_many_instances_the_first_are_shown(slug):
                 lines([{"id": f"i{n}", "ranked": ["W0"]} for n in range(count)]),
             )
         ]
-    options = numbers.checked_options({})
+    options = numbers.validate_options({})
     split = numbers.gold_of(gold, options)
     answers, _ = numbers.read_run(run, split.index, options)
-    pairs = numbers.pairs_of(split, answers, numbers.default_rules, options)
+    pairs = numbers.pairs_of(split, answers, numbers.default_rule_set, options)
     shown = list(numbers.show_instances(gold, split, pairs, options))
-    assert [one.name for one in shown] == list(pairs.names)[:MAX_SHOWN]
+    assert [one.name for one in shown] == list(pairs.names)[:MAX_STORED_INSTANCES]
     assert all(one.answer for one in shown)
 
 
@@ -385,18 +434,18 @@ def test_of_many_instances_the_first_are_shown(slug):
     [("[999999999]", 999_999_999), ("[1000000000]", 10**9), ("[9999999999", 10**9)],
 )
 def test_a_mark_of_more_than_nine_digits_is_as_large_as_it_takes(mark, value):
-    assert number(mark) == value
+    assert parse_mark_number(mark) == value
 
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_a_problem_is_told_in_two_thousand_characters(more):
-    told = Problem(message="x" * (MAX_TOLD + more)).message
-    assert (len(told), told.endswith("…")) == (MAX_TOLD, bool(more))
+    told = Problem(message="x" * (MAX_PROBLEM_CHARACTERS + more)).message
+    assert (len(told), told.endswith("…")) == (MAX_PROBLEM_CHARACTERS, bool(more))
 
 
 def test_the_end_record_of_an_archive_may_be_its_beginning():
     record = b"PK\5\6" + bytes(4) + (5).to_bytes(2, "little") * 2 + bytes(8) + b"\1\0x"
-    assert listed_files(io.BytesIO(record), 100) == 5
+    assert count_files_in_zip_directory(io.BytesIO(record), 100) == 5
 
 
 def test_what_is_cited_without_a_grade_has_1_where_others_are_graded():
@@ -411,7 +460,7 @@ def test_what_is_cited_without_a_grade_has_1_where_others_are_graded():
     ]
     kind = task_type("citation-recommendation")
     assert kind.read_gold(
-        gold, kind.checked_options({})
+        gold, kind.validate_options({})
     ).content.gold.grades.tolist() == [1, 3, 0, 1, 1]
 
 
@@ -421,7 +470,7 @@ def test_what_is_cited_without_a_grade_has_1_where_others_are_graded():
 def test_quotes_of_windows_in_a_reference_text_are_told(byte, is_told):
     field = b"Reference Text: a" + bytes([byte]) + b"\xe9 b | Discourse Facet: c"
     if is_told:
-        with pytest.raises(Unreadable, match=f"0x{byte:02X}"):
+        with pytest.raises(AnnotationUnreadable, match=f"0x{byte:02X}"):
             _refuse_windows_1252_quotes(field)
     else:
         _refuse_windows_1252_quotes(field)

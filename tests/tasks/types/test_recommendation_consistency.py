@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tasks.types.citation_recommendation import contradiction
+from tasks.types.citation_recommendation import explain_contradictory_recall_and_mrr
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from tasks.types.citation_recommendation import contradiction
     ],
 )
 def test_a_reciprocal_rank_lies_between_recall_over_k_and_recall(recall, mrr, words):
-    assert contradiction(recall, mrr) == words
+    assert explain_contradictory_recall_and_mrr(recall, mrr) == words
 
 
 @pytest.mark.shared
@@ -32,7 +32,7 @@ def test_the_rows_of_the_published_table_that_contradict_themselves_are_found(
     found = [
         row
         for row in rows
-        if contradiction(
+        if explain_contradictory_recall_and_mrr(
             row["values"]["R@10"], row["values"]["M@10"], rounding=0.5 * 10**-4
         )
     ]

@@ -7,7 +7,7 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import task_type
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.rankings import write_lines, write_recommendation
 
@@ -295,7 +295,7 @@ def test_public_files_hold_no_gold(gold, tmp_path):
     ]
     write_lines(gold / "references.jsonl", lines)
     own = task_type(SLUG)
-    files = dict(own.public_files(open_input(gold), own.checked_options({})))
+    files = dict(own.public_files(open_input_files(gold), own.validate_options({})))
     contexts = [json.loads(line) for line in files["diagnostic.jsonl"].splitlines()]
     assert [sorted(context) for context in contexts] == [["id", "sentence"]] * 3
     candidates = [json.loads(line) for line in files["references.jsonl"].splitlines()]
@@ -314,9 +314,9 @@ def test_of_a_ranking_ten_are_shown_and_how_many_more_there_are(tmp_path, ranked
         [{"id": "q1", "ranked": [f"W{n}" for n in range(ranked)]}],
     )
     kind = task_type("citation-recommendation")
-    files, options = open_input(gold), kind.checked_options({"k": "20"})
+    files, options = open_input_files(gold), kind.validate_options({"k": "20"})
     split = kind.gold_of(files, options)
-    answers, _ = kind.read_run(open_input(run), split.index, options)
+    answers, _ = kind.read_run(open_input_files(run), split.index, options)
     pairs = kind.pairs_of(split, answers, "corrected", options)
     [shown] = kind.show_instances(files, split, pairs, options)
     assert shown.answer.splitlines()[10:] == more
@@ -332,8 +332,8 @@ def test_one_paper_may_stand_without_a_list_and_is_never_split_into_letters(tmp_
         write_lines(
             tmp_path / "references.jsonl", [{"ref_id": "12", "raw": "Paper 12"}]
         )
-        files = open_input(tmp_path)
-        split = own.read_gold(files, own.checked_options({}))
+        files = open_input_files(tmp_path)
+        split = own.read_gold(files, own.validate_options({}))
         assert [gold for _shown, [gold, _grades] in own.contents(files, split)] == [
             ["12"]
         ]

@@ -8,8 +8,8 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import task_type
-from tasks.types.files import open_input
-from tasks.types.repairs import encodings_of, repair
+from tasks.types.files import open_input_files
+from tasks.types.repairs import find_possible_encodings, repair_run_if_unambiguous
 from tests.tasks.types.test_files_of_people import (
     LABELS,
     NUMBERS,
@@ -25,7 +25,7 @@ from tests.tasks.types.test_files_of_people import (
 
 def repaired(kind, split, content, name="run.jsonl", encoding=""):
     file = replace(sent(content, name), encoding=encoding)
-    return repair(kind, [file], split.index, {})
+    return repair_run_if_unambiguous(kind, [file], split.index, {})
 
 
 def rows(*names, **values):
@@ -128,8 +128,8 @@ def test_an_encoding_that_the_person_names_is_applied_and_further_repairs_follow
     gold = [{"id": "a", "label": "是"}, {"id": "b", "label": "否"}]
     split = split_of(kind, *gold)
     content = lines(*gold).encode("gb18030")
-    assert "GB18030" in encodings_of([sent(content)])
-    assert encodings_of([sent(lines(*gold))]) == ()
+    assert "GB18030" in find_possible_encodings([sent(content)])
+    assert find_possible_encodings([sent(lines(*gold))]) == ()
     assert repaired(kind, split, content) is None
     found = repaired(kind, split, content, encoding="GB18030")
     assert found.content.decode() == lines(*gold)
@@ -143,10 +143,10 @@ def test_an_encoding_that_the_person_names_is_applied_and_further_repairs_follow
 def test_a_run_of_a_built_in_type_has_its_field_renamed(root):
     sample = root / "tasks" / "types" / "citation_text" / "sample"
     kind = task_type("citation-text")
-    options = kind.checked_options({})
-    split = kind.gold_of(open_input(sample / "gold"), options)
+    options = kind.validate_options({})
+    split = kind.gold_of(open_input_files(sample / "gold"), options)
     run = (sample / "run.jsonl").read_text().replace('"prediction"', '"generated"')
-    found = repair(kind, [sent(run)], split.index, options)
+    found = repair_run_if_unambiguous(kind, [sent(run)], split.index, options)
     assert found.changes == ("“generated” is called “prediction”",)
 
 
@@ -184,14 +184,14 @@ def archive_of(tmp_path, **files):
     with zipfile.ZipFile(tmp_path / "runs.zip", "w") as archive:
         for name, content in files.items():
             archive.writestr(f"ours/{name}.jsonl", content)
-    return open_input(tmp_path / "runs.zip", shown="runs.zip")
+    return open_input_files(tmp_path / "runs.zip", shown="runs.zip")
 
 
 def test_each_wrong_file_of_an_archive_is_repaired_and_others_stay(labels, tmp_path):
     kind, split = labels
     first, _second = rows("id", "pred")
     wrong = lines(first), lines({"id": "b", "label": "NO"})
-    found = repair(
+    found = repair_run_if_unambiguous(
         kind, archive_of(tmp_path, one=wrong[0], two=wrong[1]), split.index, {}
     )
     assert found.name == "runs-repaired.zip"
@@ -200,12 +200,12 @@ def test_each_wrong_file_of_an_archive_is_repaired_and_others_stay(labels, tmp_p
         "ours/two.jsonl: “NO” becomes “no” (1 ×)",
     )
     (tmp_path / "again.zip").write_bytes(found.content)
-    again = open_input(tmp_path / "again.zip")
+    again = open_input_files(tmp_path / "again.zip")
     answers, problems = kind.read_run(again, split.index, {})
     assert (dict(answers), problems) == ({"a": "yes", "b": "no"}, [])
     sound = lines({"id": "b", "label": "no"})
     files = archive_of(tmp_path, one=wrong[0], two=sound)
-    [change] = repair(kind, files, split.index, {}).changes
+    [change] = repair_run_if_unambiguous(kind, files, split.index, {}).changes
     assert change.startswith("ours/one.jsonl")
 
 
@@ -217,7 +217,7 @@ def test_an_archive_with_a_file_that_nothing_can_be_done_about_is_not_repaired(
     files = archive_of(
         tmp_path, one=lines(first), two=lines({"id": "b", "label": "perhaps"})
     )
-    assert repair(kind, files, split.index, {}) is None
+    assert repair_run_if_unambiguous(kind, files, split.index, {}) is None
 
 
 def test_a_file_named_by_its_packing_alone_is_repaired_too(labels):

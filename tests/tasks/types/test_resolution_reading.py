@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tasks.types import task_type
-from tasks.types.files import open_input
+from tasks.types.files import open_input_files
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.rankings import CANDIDATES, write_lines, write_resolution
 
@@ -209,7 +209,7 @@ def test_public_files_hold_no_gold_not_even_in_a_heading(gold, tmp_path):
     write_lines(gold / "contexts.jsonl", lines)
     write_lines(gold / "citations.jsonl", [{"citing": "p1", "cited": "a"}])
     own = task_type(SLUG)
-    files = dict(own.public_files(open_input(gold), own.checked_options({})))
+    files = dict(own.public_files(open_input_files(gold), own.validate_options({})))
     assert sorted(files) == ["contexts.jsonl", "references.jsonl"]
     contexts = [json.loads(line) for line in files["contexts.jsonl"].splitlines()]
     assert contexts[0] == {
@@ -230,8 +230,8 @@ def test_one_reference_may_stand_without_a_list_and_is_never_split_into_letters(
     )
     (line,) = map(json.loads, (gold / "contexts.jsonl").read_text().splitlines())
     write_lines(gold / "contexts.jsonl", [{**line, "gold": cited}])
-    own, files = task_type(SLUG), open_input(gold)
-    options = own.checked_options({})
+    own, files = task_type(SLUG), open_input_files(gold)
+    options = own.validate_options({})
     assert [
         answer for _shown, answer in own.contents(files, own.read_gold(files, options))
     ] == [["12"]]

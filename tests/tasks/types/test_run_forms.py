@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tasks.types import task_types
-from tasks.types.problems import fatal
+from tasks.types.problems import select_fatal_problems
 from tasks.types.runs import read_run
 from tests.growth.readers import first_record, in_memory, index_and_options
 from tests.tasks.test_every_type import folder
@@ -52,7 +52,9 @@ def test_a_run_of_another_task_is_one_sentence_that_names_it(task_type):
     "name", ["run.jsonl", "run.json", "W01-0101.txt", "run.csv", "W01-0101.system.txt"]
 )
 def test_noise_is_called_binary_data(task_type, name):
-    problems = fatal(told(task_type, random.Random(1).randbytes(20_000), name))
+    problems = select_fatal_problems(
+        told(task_type, random.Random(1).randbytes(20_000), name)
+    )
     assert len(problems) == 1
     assert problems[0].message.startswith(
         ("this is binary data", "a “.", "the input holds no file")
@@ -74,7 +76,7 @@ def test_noise_is_called_binary_data(task_type, name):
     ],
 )
 def test_another_kind_of_file_is_called_by_its_name(task_type, content, kind):
-    problems = fatal(told(task_type, content))
+    problems = select_fatal_problems(told(task_type, content))
     assert len(problems) == 1
     assert kind in problems[0].message
 
@@ -82,7 +84,7 @@ def test_another_kind_of_file_is_called_by_its_name(task_type, content, kind):
 @pytest.mark.parametrize("slug", ["clsumm-1a", "clsumm-1b"])
 @pytest.mark.parametrize("content", [b"", b"\n\n", b"\r\n", b",\n", b'"', b"\n\n\na\n"])
 def test_a_csv_of_nothing_is_refused(slug, content):
-    assert fatal(told(task_types()[slug], content, "run.csv"))
+    assert select_fatal_problems(told(task_types()[slug], content, "run.csv"))
 
 
 def test_a_run_without_any_facet_answers_nothing():
@@ -120,6 +122,6 @@ def test_problems_stand_in_the_order_of_files_and_lines(task_type):
     ],
 )
 def test_entities_of_any_length_are_read(text, read):
-    from tasks.types.text import unescaped
+    from tasks.types.text import decode_html_entities
 
-    assert unescaped(text) == read
+    assert decode_html_entities(text) == read

@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
-from scoring.metrics import metrics_of, needs_models
-from scoring.metrics.entailed import PLACES
+from scoring.metrics import build_metrics, needs_models
+from scoring.metrics.entailed import COLUMN_INDEX_BY_NAME
 from tasks.types import task_type, task_types
-from tasks.types.clsumm.runs import some
+from tasks.types.clsumm.runs import join_first_names
 from tests.resting import rests_on_scorer
 from tests.tasks.types.standing_types import (
     CASES,
@@ -87,7 +87,7 @@ def test_what_a_board_shows_first_and_what_people_rate_are_declared():
 
 
 def test_of_more_than_five_names_the_rest_are_counted():
-    assert (some("abcde"), some("abcdefg")) == (
+    assert (join_first_names("abcde"), join_first_names("abcdefg")) == (
         "a, b, c, d, e",
         "a, b, c, d, e and 2 more",
     )
@@ -105,12 +105,15 @@ def test_one_label_that_is_open_leaves_precision_undefined():
     kind = task_type("positional-citations")
     [precision] = [
         metric
-        for metric in metrics_of(kind, "corrected", kind.checked_options({}))
+        for metric in build_metrics(kind, "corrected", kind.validate_options({}))
         if metric.name == "alce_precision"
     ]
     sums = np.array(
-        [float(name in ("precision", "precision_weight")) for name in PLACES]
+        [
+            float(name in ("precision", "precision_weight"))
+            for name in COLUMN_INDEX_BY_NAME
+        ]
     )
     assert precision.aggregate(sums) == precision.scale
-    sums[PLACES["pending_pairs"]] = 1
+    sums[COLUMN_INDEX_BY_NAME["pending_pairs"]] = 1
     assert np.isnan(precision.aggregate(sums))

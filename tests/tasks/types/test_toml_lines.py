@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from tasks.types.toml_lines import KeyLines
+from tasks.types.toml_lines import TomlKeyLines
 
 #: What may stand behind a statement, or between two.
 BETWEEN = ("\n", " # a = [1]\n", "#[b]\n", "\r\n", "\n\n", "\n# c\n\t ")
@@ -31,5 +31,5 @@ def test_every_key_stands_on_the_line_that_it_was_written_on(seed):
                 arrays += 1
         text += draw.choice(BETWEEN)
     tomllib.loads(text)
-    lines = KeyLines(text)
+    lines = TomlKeyLines(text)
     assert {path: lines.line(path) for path in wanted} == wanted

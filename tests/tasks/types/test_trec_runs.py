@@ -62,7 +62,7 @@ def test_lines_of_a_query_that_stand_apart_count_together_in_whatever_portions(
     ]
     run = write_run(tmp_path / "run.trec", lines)
     whole = mrr(capsys, gold, run)
-    monkeypatch.setattr("tasks.types.ranking.runs.STEP", step)
+    monkeypatch.setattr("tasks.types.ranking.runs.ITEMS_PER_BLOCK", step)
     assert mrr(capsys, gold, run) == whole == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
 
 

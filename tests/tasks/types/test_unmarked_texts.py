@@ -6,8 +6,8 @@ import struct
 import pytest
 
 from tasks.types import InputRefused
-from tasks.types.files import open_input
-from tasks.types.guarded.encodings import binary_kind
+from tasks.types.files import open_input_files
+from tasks.types.guarded.encodings import detect_kind_of_binary_file
 from tests.scoring.offline import refusals, score
 from tests.tasks.types.rankings import (
     write_lines,
@@ -36,12 +36,12 @@ def test_a_run_without_its_mark_is_refused_by_name(tmp_path, capsys, encoding, p
 def test_gold_without_its_mark_is_refused_by_name(tmp_path, encoding):
     path = tmp_path / "gold.csv"
     path.write_bytes("id,text,label\nx,Да,yes\n".encode(encoding))
-    [file] = open_input(path)
+    [file] = open_input_files(path)
     with pytest.raises(InputRefused) as refused:
         file.read()
     assert refused.value.problems[0].line == 1
     assert "without a byte order mark" in refused.value.problems[0].message
-    [earlier] = open_input(path, reading=1)
+    [earlier] = open_input_files(path, reading=1)
     assert earlier.read() == path.read_bytes()
 
 
@@ -56,7 +56,7 @@ def test_gold_without_its_mark_is_refused_by_name(tmp_path, encoding):
     ],
 )
 def test_other_bytes_are_no_text_without_its_mark(content):
-    assert "byte order mark" not in (binary_kind(content) or "")
+    assert "byte order mark" not in (detect_kind_of_binary_file(content) or "")
 
 
 def test_a_reference_that_gold_cites_in_another_unicode_form_is_found(tmp_path, capsys):

@@ -29,30 +29,30 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from citeboard.core.confined.limits import (
-    FAULT_EXIT_CODE,
+    PROGRAM_ERROR_EXIT_CODE,
     ResourceLimits,
-    apply_limits,
-    die_with_parent,
-    exit_code_of,
+    apply_resource_limits,
+    choose_exit_code,
+    signal_process_on_parent_exit,
 )
 from citeboard.core.confined.rights import (
     SandboxRights,
-    become_nobody,
     filter_system_calls,
     restrict_file_access,
+    switch_to_nobody_user,
 )
 
-#: A program writes its result to RESULT, and its output and errors to SAID.
-RESULT, SAID = "result.json", "said.txt"
+#: A program writes its result to RESULT_FILE_NAME, and its output and errors to OUTPUT_FILE_NAME.
+RESULT_FILE_NAME, OUTPUT_FILE_NAME = "result.json", "said.txt"
 #: The server caches the parsed contents of at most MAX_CACHED_SHARED_FILES shared files.
 MAX_CACHED_SHARED_FILES = 8
-#: NICENESS is the niceness of work of an account that has delayed no other account.
+#: DEFAULT_NICENESS is the niceness of work of an account that has delayed no other account.
 #: MAX_NICENESS is the highest niceness, and thus the lowest priority, of a process.
-NICENESS, MAX_NICENESS = 10, 19
+DEFAULT_NICENESS, MAX_NICENESS = 10, 19
 #: The server preloads codecs, since sandboxed processes may not read Python's folders.
-PRELOADED_CODECS = "encodings.*"
-BEGAN, OUT_OF_TIME = "began", "out of time"
-_LENGTH_BYTES = 4
+PRELOADED_CODEC_MODULES = "encodings.*"
+WORK_BEGAN_MESSAGE, OUT_OF_TIME_MESSAGE = "began", "out of time"
+_LENGTH_PREFIX_BYTES = 4
 #: The server notices within MAX_ORPHANED_SECONDS seconds that its parent has exited.
 MAX_ORPHANED_SECONDS = 2.0
 
@@ -87,8 +87,8 @@ class ForkingServer:
     SIGCHLD, and the report socket of each child process.
     """
 
-    #: The output of a process goes to the file SAID in its working folder.
-    outputs: ClassVar[Mapping[int, str]] = {1: SAID, 2: SAID}
+    #: The output of a process goes to the file OUTPUT_FILE_NAME in its working folder.
+    outputs: ClassVar[Mapping[int, str]] = {1: OUTPUT_FILE_NAME, 2: OUTPUT_FILE_NAME}
 
     def __init__(
         self, orders: socket.socket, *, readable: Sequence[Path], means: Sequence[str]
@@ -123,7 +123,7 @@ class ForkingServer:
             ):
                 if key.fileobj is self._orders:
                     if not self._receive_order():
-                        self._kill_all()
+                        self._kill_all_programs()
                         return
                 elif key.fileobj is self._ended:
                     self._ended.recv(4096)
@@ -136,15 +136,17 @@ class ForkingServer:
                     running.is_out_of_time = True
                     self._kill(running.pid)
             self._reap_ended_children()
-        self._kill_all()
+        self._kill_all_programs()
 
-    def _kill_all(self) -> None:
+    def _kill_all_programs(self) -> None:
         for pid in self._running:
             self._kill(pid)
 
     def _receive_order(self) -> bool:
-        header, descriptors, _, _ = socket.recv_fds(self._orders, _LENGTH_BYTES, 2)
-        if len(header) < _LENGTH_BYTES or len(descriptors) != 2:
+        header, descriptors, _, _ = socket.recv_fds(
+            self._orders, _LENGTH_PREFIX_BYTES, 2
+        )
+        if len(header) < _LENGTH_PREFIX_BYTES or len(descriptors) != 2:
             return False
         message, length = b"", int.from_bytes(header, "big")
         while len(message) < length and (
@@ -163,16 +165,18 @@ class ForkingServer:
             os.close(folder)
             return True
         if pid == 0:
-            self._run_child(order, shared, folder)
+            self._run_program_in_child(order, shared, folder)
         os.close(folder)
         deadline = time.monotonic() + order.limits.steps * order.limits.wall_seconds
         self._running[pid] = RunningProgram(pid, line, deadline)
         self._selector.register(line, selectors.EVENT_READ, pid)
-        _send_message(line, f"{BEGAN} {pid}")
+        _send_message(line, f"{WORK_BEGAN_MESSAGE} {pid}")
         return True
 
-    def _run_child(self, order: ProgramOrder, shared: object, folder: int) -> None:
-        code = FAULT_EXIT_CODE
+    def _run_program_in_child(
+        self, order: ProgramOrder, shared: object, folder: int
+    ) -> None:
+        code = PROGRAM_ERROR_EXIT_CODE
         try:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -185,26 +189,26 @@ class ForkingServer:
                     os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666), target
                 )
             os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-            os.nice(min(MAX_NICENESS, NICENESS + order.behind))
-            self.confine(order)
-            die_with_parent()
+            os.nice(min(MAX_NICENESS, DEFAULT_NICENESS + order.behind))
+            self.apply_sandbox(order)
+            signal_process_on_parent_exit()
             if os.getppid() != self._pid:
                 return  # The server exited before the kernel could watch it.
-            apply_limits(order.limits)
+            apply_resource_limits(order.limits)
             self.restrict_system_calls()
             code = self.work(order, shared)
         finally:
             os._exit(code)
 
-    def confine(self, order: ProgramOrder) -> None:
+    def apply_sandbox(self, order: ProgramOrder) -> None:
         if self._means:
             restrict_file_access(self._rights, self._means)
-        become_nobody()
+        switch_to_nobody_user()
 
     def restrict_system_calls(self) -> None:
         """Restrict the system calls of this forked process.
 
-        Call this method after `apply_limits`, which needs some of the system calls that
+        Call this method after `apply_resource_limits`, which needs some of the system calls that
         this method forbids.
         """
         if self._means:
@@ -219,10 +223,10 @@ class ForkingServer:
                 if order.shared is None
                 else program(order.arguments, shared)
             )
-            with Path(RESULT).open("w", encoding="utf-8") as file:
+            with Path(RESULT_FILE_NAME).open("w", encoding="utf-8") as file:
                 json.dump(result, file, ensure_ascii=False)
         except Exception as error:  # noqa: BLE001  (the exit code and the log report the exception)
-            return log_and_get_exit_code(error)
+            return log_error_and_choose_exit_code(error)
         return 0
 
     def _kill(self, pid: int) -> None:
@@ -243,7 +247,7 @@ class ForkingServer:
             with suppress(KeyError):
                 self._selector.unregister(running.line)
             how = (
-                OUT_OF_TIME
+                OUT_OF_TIME_MESSAGE
                 if running.is_out_of_time
                 else str(os.waitstatus_to_exitcode(status))
             )
@@ -264,16 +268,16 @@ def _load_shared_file(path: str) -> object:
     return content
 
 
-def log_and_get_exit_code(error: Exception) -> int:
+def log_error_and_choose_exit_code(error: Exception) -> int:
     """Return the process's exit code for an exception of the program.
 
     The server prints the traceback unless the exception has its own exit code.
     """
-    if (code := exit_code_of(error)) is not None:
+    if (code := choose_exit_code(error)) is not None:
         return code
     traceback.print_exc()
     sys.stderr.flush()
-    return FAULT_EXIT_CODE
+    return PROGRAM_ERROR_EXIT_CODE
 
 
 def preload_modules(names: Sequence[str]) -> None:
@@ -300,7 +304,7 @@ def open_order_socket() -> socket.socket:
 def main() -> None:
     facts = json.loads(sys.argv[1])
     with open_order_socket() as orders:
-        preload_modules([PRELOADED_CODECS, *facts["preload"]])
+        preload_modules([PRELOADED_CODEC_MODULES, *facts["preload"]])
         ForkingServer(
             orders,
             readable=[Path(folder) for folder in facts["readable"]],

@@ -11,8 +11,8 @@ import sys
 from dataclasses import dataclass
 
 MEGABYTE = 1 << 20
-#: A sandboxed process reports a failure with an exit code, such as FAULT_EXIT_CODE.
-FAULT_EXIT_CODE = 1
+#: A sandboxed process reports a failure with an exit code, such as PROGRAM_ERROR_EXIT_CODE.
+PROGRAM_ERROR_EXIT_CODE = 1
 OUT_OF_MEMORY_EXIT_CODE = 3
 FILE_TOO_LARGE_EXIT_CODE = 4
 NO_SPACE_EXIT_CODE = 5
@@ -22,7 +22,7 @@ _EXIT_CODES_BY_ERRNO = {
     errno.ENOSPC: NO_SPACE_EXIT_CODE,
     errno.EDQUOT: NO_SPACE_EXIT_CODE,
 }
-_PR_SET_PDEATHSIG = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
+_PRCTL_SET_PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of <sys/prctl.h>
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,7 @@ class ResourceLimits:
     steps: int = 1
 
 
-def apply_limits(limits: ResourceLimits) -> None:
+def apply_resource_limits(limits: ResourceLimits) -> None:
     memory, file_size = limits.memory_mb * MEGABYTE, limits.file_mb * MEGABYTE
     _set_resource_limit(resource.RLIMIT_AS, memory, memory)
     # At the soft limit the kernel sends SIGXCPU, which shows the parent the reason.
@@ -79,7 +79,7 @@ def _set_resource_limit(kind: int, soft: int, hard: int) -> None:
     resource.setrlimit(kind, (min(soft, ceiling), min(hard, ceiling)))
 
 
-def exit_code_of(error: BaseException) -> int | None:
+def choose_exit_code(error: BaseException) -> int | None:
     if isinstance(error, MemoryError):
         return OUT_OF_MEMORY_EXIT_CODE
     return (
@@ -89,7 +89,7 @@ def exit_code_of(error: BaseException) -> int | None:
     )
 
 
-def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
+def signal_process_on_parent_exit(number: signal.Signals = signal.SIGKILL) -> None:
     """Let the kernel send a signal to this process when its parent thread exits.
 
     Only Linux supports a signal at the exit of the parent thread.
@@ -97,4 +97,4 @@ def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
     if sys.platform == "linux":
         import ctypes
 
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, int(number))
+        ctypes.CDLL(None).prctl(_PRCTL_SET_PARENT_DEATH_SIGNAL, int(number))

@@ -20,34 +20,44 @@ from typing import Any
 import psutil
 
 from citeboard.core.confined import limits as ends
-from citeboard.core.confined.fork_server import BEGAN, OUT_OF_TIME, RESULT, SAID
+from citeboard.core.confined.fork_server import (
+    OUT_OF_TIME_MESSAGE,
+    OUTPUT_FILE_NAME,
+    RESULT_FILE_NAME,
+    WORK_BEGAN_MESSAGE,
+)
 from citeboard.core.confined.left_folders import remove_folder
 from citeboard.core.confined.limits import MEGABYTE, ResourceLimits
-from citeboard.core.confined.rights import MEANS, NOBODY_USER_ID
-from citeboard.core.confined.turns import PoolFull, ReadQueue, ReadRequest, UploadSender
+from citeboard.core.confined.rights import CONFINEMENT_MECHANISMS, NOBODY_USER_ID
+from citeboard.core.confined.turns import (
+    SandboxPoolFull,
+    UploadReadQueue,
+    UploadReadRequest,
+    UploadSender,
+)
 
 #: The log contains at most MAX_LOGGED_CHARACTERS characters of a failed program's output.
 MAX_LOGGED_CHARACTERS = 4000
 STALE_FOLDER_SECONDS = 3600.0  # seconds
 #: A program's failure is due to a full disk if fewer than MIN_FREE_BYTES bytes are free.
 MIN_FREE_BYTES = MEGABYTE
-_FILE_MODE, _FOLDER_MODE = 0o644, 0o711
+_INPUT_FILE_MODE, _WORK_FOLDER_MODE = 0o644, 0o711
 
 log = logging.getLogger(__name__)
 
 
-class LimitExceeded(Exception):
+class ResourceLimitExceeded(Exception):
     """A program exceeded a resource limit. The message of the exception names the
     limit.
     """
 
 
-class ProgramFailed(Exception):
+class SandboxedProgramFailed(Exception):
     """A sandboxed program failed or was killed. The log contains the reason."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class SandboxedWork:
+class SandboxedFunctionCall:
     """A function to run in a sandboxed process.
 
     ``program`` names the function as MODULE:FUNCTION. The arguments and the result of
@@ -66,7 +76,7 @@ class SandboxedWork:
 
 
 @dataclass(frozen=True)
-class FinishedWork:
+class FinishedSandboxedCall:
     result: Any
     folder: Path
 
@@ -77,7 +87,7 @@ class FinishedWork:
         except FileNotFoundError:
             is_file = False
         if not is_file:
-            raise ProgramFailed(f"the process left no file {name}")
+            raise SandboxedProgramFailed(f"the process left no file {name}")
         return path
 
 
@@ -90,7 +100,7 @@ class SandboxPool:
         setup: "ForkServerSetup",
         hourly_seconds: float = float("inf"),
     ) -> None:
-        self.turns = ReadQueue(size, hourly_seconds)
+        self.turns = UploadReadQueue(size, hourly_seconds)
         self._folder = work_folder
         self._setup = setup
         self._server: ForkServer | None = None
@@ -109,8 +119,8 @@ class SandboxPool:
 
     @contextmanager
     def done(
-        self, work: SandboxedWork, *, sender: UploadSender | None = None
-    ) -> Iterator[FinishedWork]:
+        self, work: SandboxedFunctionCall, *, sender: UploadSender | None = None
+    ) -> Iterator[FinishedSandboxedCall]:
         """Run the work in a sandboxed process, and yield the result.
 
         The working folder exists until the end of the block.
@@ -124,11 +134,11 @@ class SandboxPool:
                         (folder / name).write_bytes(source)
                     else:
                         shutil.copyfile(source, folder / name)
-                    (folder / name).chmod(_FILE_MODE)
-                folder.chmod(_FOLDER_MODE)
+                    (folder / name).chmod(_INPUT_FILE_MODE)
+                folder.chmod(_WORK_FOLDER_MODE)
                 if os.geteuid() == 0:
                     os.chown(folder, NOBODY_USER_ID, NOBODY_USER_ID)
-                code = self._run(work, folder, turn)
+                code = self._run_on_fork_server(work, folder, turn)
                 if (
                     code is None
                     and sender is not None
@@ -136,8 +146,8 @@ class SandboxPool:
                     and sender.gives_way
                 ):
                     # A background job reads the file later, with a longer time limit.
-                    raise PoolFull
-            yield FinishedWork(_read_result(code, folder, work), folder)
+                    raise SandboxPoolFull
+            yield FinishedSandboxedCall(_read_result(code, folder, work), folder)
         finally:
             # On a busy machine, the folder can outlast the first removal.
             for pause in (0, 0.01, 0.1, 1):
@@ -146,15 +156,17 @@ class SandboxPool:
                 if not folder.exists():
                     break
 
-    def _run(self, work: SandboxedWork, folder: Path, turn: ReadRequest) -> int | None:
+    def _run_on_fork_server(
+        self, work: SandboxedFunctionCall, folder: Path, turn: UploadReadRequest
+    ) -> int | None:
         for is_last in (False, True):
             server = self._start_server_if_needed()
             began = time.monotonic()
             try:
                 code, seconds = server.run(work, folder, turn)
-            except ServerLost:
+            except ForkServerLost:
                 if turn.is_over:
-                    self.turns.charge(turn, time.monotonic() - began)
+                    self.turns.record_processor_seconds(turn, time.monotonic() - began)
                     return None
                 log.warning("The fork server %s is lost", server.pid)
                 with self._starting:
@@ -162,16 +174,16 @@ class SandboxPool:
                 if is_last:
                     # The pool counts as full if the second fork server is lost too.
                     # An overloaded machine may not start a process in time.
-                    raise PoolFull from None
+                    raise SandboxPoolFull from None
             else:
-                self.turns.charge(turn, seconds)
+                self.turns.record_processor_seconds(turn, seconds)
                 return code
         return None
 
     def _start_server_if_needed(self) -> "ForkServer":
         with self._starting:
             if self._is_closed:
-                raise ProgramFailed("the pool is closed")
+                raise SandboxedProgramFailed("the pool is closed")
             if self._server is not None and not self._server.is_usable:
                 self._server.close()
                 self._server = None
@@ -181,14 +193,14 @@ class SandboxPool:
                     with suppress(OSError):
                         if folder.stat().st_mtime < time.time() - STALE_FOLDER_SECONDS:
                             remove_folder(folder)
-                variables = environment(self._setup.path)
+                variables = build_process_environment(self._setup.path)
                 self._server = ForkServer(
                     self._setup.command, {**variables, **self._setup.variables}
                 )
             return self._server
 
 
-def _read_result(code: int | None, folder: Path, work: SandboxedWork) -> Any:
+def _read_result(code: int | None, folder: Path, work: SandboxedFunctionCall) -> Any:
     bounds = work.limits
     exceeded = {
         None: f"it took more than {bounds.wall_seconds:g} s",
@@ -197,25 +209,25 @@ def _read_result(code: int | None, folder: Path, work: SandboxedWork) -> Any:
         ends.FILE_TOO_LARGE_EXIT_CODE: f"it wrote a file of more than {bounds.file_mb} MB",
     }
     if code in exceeded:
-        raise LimitExceeded(exceeded[code])
+        raise ResourceLimitExceeded(exceeded[code])
     if code != 0 and shutil.disk_usage(folder).free < MIN_FREE_BYTES:
         raise OSError(errno.ENOSPC, "no room was left to read the file", str(folder))
     if code != 0:
         words = (
-            _read_regular_file(folder / SAID, MAX_LOGGED_CHARACTERS).decode(
+            _read_regular_file(folder / OUTPUT_FILE_NAME, MAX_LOGGED_CHARACTERS).decode(
                 errors="replace"
             )
             if work.is_ours
             else "(not ours)"
         )
         log.error("%s ended with %s: %s", work.program, code, words)
-        raise ProgramFailed(f"the process ended with {code}")
+        raise SandboxedProgramFailed(f"the process ended with {code}")
     try:
         return json.loads(
-            _read_regular_file(folder / RESULT, bounds.file_mb * MEGABYTE)
+            _read_regular_file(folder / RESULT_FILE_NAME, bounds.file_mb * MEGABYTE)
         )
     except (OSError, ValueError, RecursionError) as fault:
-        raise ProgramFailed("the process left no result") from fault
+        raise SandboxedProgramFailed("the process left no result") from fault
 
 
 def _read_regular_file(path: Path, length: int) -> bytes:
@@ -233,10 +245,10 @@ FORK_SERVER_COMMAND = (
     "-m",
     "citeboard.core.confined.fork_server",
 )
-#: A fork server must start and begin the work of an order within MAX_SILENCE_SECONDS seconds.
-MAX_SILENCE_SECONDS = 20.0
-#: A fork server that computes less than MIN_CPU_SECONDS s in MAX_SILENCE_SECONDS s is stuck.
-MIN_CPU_SECONDS = 0.05
+#: A fork server must start and begin the work of an order within MAX_FORK_SERVER_SILENCE_SECONDS seconds.
+MAX_FORK_SERVER_SILENCE_SECONDS = 20.0
+#: A server that computes less than MIN_FORK_SERVER_CPU_SECONDS in MAX_FORK_SERVER_SILENCE_SECONDS is stuck.
+MIN_FORK_SERVER_CPU_SECONDS = 0.05
 #: The fork server must report a timeout of a process within TIMEOUT_GRACE_SECONDS seconds.
 TIMEOUT_GRACE_SECONDS = 5.0
 #: The pool checks the files that a program writes every POLL_SECONDS seconds.
@@ -250,7 +262,7 @@ THREAD_COUNT_VARIABLES = (
 )
 
 
-class ServerLost(Exception):
+class ForkServerLost(Exception):
     """The fork server exited or did not respond.
 
     The work can be repeated in a new fork server.
@@ -270,7 +282,7 @@ class ForkServerSetup:
     preload: Sequence[str]
     #: `means` names the kernel mechanisms of the sandbox.
     #: If `means` is empty, only resource limits confine programs.
-    means: Sequence[str] = MEANS
+    means: Sequence[str] = CONFINEMENT_MECHANISMS
     #: `variables` contains additional environment variables of the fork server.
     variables: Mapping[str, str] = field(default_factory=dict)
 
@@ -311,11 +323,11 @@ class ForkServer:
         return self._owner == os.getpid() and self._process.poll() is None
 
     def run(
-        self, work: SandboxedWork, folder: Path, turn: ReadRequest
+        self, work: SandboxedFunctionCall, folder: Path, turn: UploadReadRequest
     ) -> tuple[int | None, float]:
         """Run the work, and return its exit code and its processor seconds.
 
-        The exit code is None after a timeout. Raises ServerLost if the fork server
+        The exit code is None after a timeout. Raises ForkServerLost if the fork server
         exits or does not respond.
         """
         facts: dict[str, Any] = {
@@ -323,42 +335,44 @@ class ForkServer:
             "limits": work.limits,
             "behind": turn.behind,
         }
-        with self.begin(work.program, work.arguments, folder=folder, **facts) as line:
+        with self.start_program(
+            work.program, work.arguments, folder=folder, **facts
+        ) as line:
             turn.line = line
             if turn.is_over:
-                raise ServerLost("another is to be read first")
-            word, _, process = self._receive_while_computing(line).partition(" ")
-            if word != BEGAN:
-                raise ServerLost("the server did not begin")
-            written = WrittenFiles(folder, work.limits, int(process))
+                raise ForkServerLost("another is to be read first")
+            word, _, process = self._receive_end_message(line).partition(" ")
+            if word != WORK_BEGAN_MESSAGE:
+                raise ForkServerLost("the server did not begin")
+            written = WrittenFilesMonitor(folder, work.limits, int(process))
             said = receive_message(
                 line, work.limits.wall_seconds + TIMEOUT_GRACE_SECONDS, written
             )
         how, _, seconds = said.rpartition(" ")
         if not how:
-            raise ServerLost("the server did not say how the work ended")
-        return None if how == OUT_OF_TIME else int(how), float(seconds)
+            raise ForkServerLost("the server did not say how the work ended")
+        return None if how == OUT_OF_TIME_MESSAGE else int(how), float(seconds)
 
-    def _receive_while_computing(self, line: socket.socket) -> str:
+    def _receive_end_message(self, line: socket.socket) -> str:
         computed = -1.0
         while True:
             began = time.monotonic()
-            word = receive_message(line, MAX_SILENCE_SECONDS)
+            word = receive_message(line, MAX_FORK_SERVER_SILENCE_SECONDS)
             # An empty message before the timeout means that the server disconnected.
-            if word or time.monotonic() - began < MAX_SILENCE_SECONDS:
+            if word or time.monotonic() - began < MAX_FORK_SERVER_SILENCE_SECONDS:
                 return word
-            before, computed = computed, self._computing_seconds()
-            if computed < before + MIN_CPU_SECONDS:
+            before, computed = computed, self._measure_processor_seconds()
+            if computed < before + MIN_FORK_SERVER_CPU_SECONDS:
                 return ""
 
-    def _computing_seconds(self) -> float:
+    def _measure_processor_seconds(self) -> float:
         try:
             times = psutil.Process(self._process.pid).cpu_times()
         except psutil.Error:
             return 0.0
         return float(times.user + times.system)
 
-    def begin(
+    def start_program(
         self,
         program: str,
         arguments: Mapping[str, Any],
@@ -380,7 +394,7 @@ class ForkServer:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         with theirs, self._sending:
             try:
-                self._orders.settimeout(MAX_SILENCE_SECONDS)
+                self._orders.settimeout(MAX_FORK_SERVER_SILENCE_SECONDS)
                 socket.send_fds(
                     self._orders,
                     [len(message).to_bytes(4)],
@@ -389,7 +403,7 @@ class ForkServer:
                 self._orders.sendall(message)
             except OSError as gone:
                 line.close()
-                raise ServerLost("the server takes no work") from gone
+                raise ForkServerLost("the server takes no work") from gone
             finally:
                 os.close(descriptor)
         return line
@@ -401,7 +415,7 @@ class ForkServer:
             self._process.wait()
 
 
-class WrittenFiles:
+class WrittenFilesMonitor:
     """The files and bytes that a program has written into its working folder.
 
     The kernel limits the size of each file but not the total size, which this class
@@ -412,38 +426,40 @@ class WrittenFiles:
     def __init__(self, folder: Path, limits: ResourceLimits, process: int = 0) -> None:
         self._folder, self._limits = folder, limits
         self._open_files = Path(f"/proc/{process}/fd") if process else None
-        self._before = self._count()
+        self._before = self._count_files_and_bytes()
 
     def check(self) -> None:
-        """Raise LimitExceeded if the program has written too many files or bytes."""
+        """Raise ResourceLimitExceeded if the program has written too many files or bytes."""
         files, size = (
             now - before
-            for now, before in zip(self._count(), self._before, strict=True)
+            for now, before in zip(
+                self._count_files_and_bytes(), self._before, strict=True
+            )
         )
         most_files, most_mb = self._limits.total_files, self._limits.total_mb
         if most_files is not None and files > most_files:
-            raise LimitExceeded(f"it wrote more than {most_files:,} files")
+            raise ResourceLimitExceeded(f"it wrote more than {most_files:,} files")
         if most_mb is not None and size > most_mb * MEGABYTE:
-            raise LimitExceeded(f"it wrote more than {most_mb} MB")
+            raise ResourceLimitExceeded(f"it wrote more than {most_mb} MB")
 
-    def _count(self) -> tuple[int, int]:
+    def _count_files_and_bytes(self) -> tuple[int, int]:
         files = size = 0
         try:
             for path, folders, names in os.walk(
-                self._folder, onerror=_raise_if_uncountable
+                self._folder, onerror=_raise_unless_file_vanished
             ):
                 files += len(folders) + len(names)
                 for name in names:
                     try:
                         size += (Path(path) / name).lstat().st_size
                     except OSError as reason:
-                        _raise_if_uncountable(reason)
+                        _raise_unless_file_vanished(reason)
         except RecursionError as reason:
-            raise LimitExceeded(UNCOUNTABLE_FOLDER_MESSAGE) from reason
-        nameless = self._deleted_file_sizes()
+            raise ResourceLimitExceeded(UNCOUNTABLE_FOLDER_MESSAGE) from reason
+        nameless = self._find_open_deleted_file_sizes()
         return files + len(nameless), size + sum(nameless.values())
 
-    def _deleted_file_sizes(self) -> dict[tuple[int, int], int]:
+    def _find_open_deleted_file_sizes(self) -> dict[tuple[int, int], int]:
         found: dict[tuple[int, int], int] = {}
         if self._open_files is None:
             return found
@@ -461,18 +477,18 @@ UNCOUNTABLE_FOLDER_MESSAGE = (
 )
 
 
-def _raise_if_uncountable(reason: OSError) -> None:
+def _raise_unless_file_vanished(reason: OSError) -> None:
     if not isinstance(reason, FileNotFoundError | NotADirectoryError):
-        raise LimitExceeded(UNCOUNTABLE_FOLDER_MESSAGE) from reason
+        raise ResourceLimitExceeded(UNCOUNTABLE_FOLDER_MESSAGE) from reason
 
 
 def receive_message(
-    line: socket.socket, seconds: float, written: WrittenFiles | None = None
+    line: socket.socket, seconds: float, written: WrittenFilesMonitor | None = None
 ) -> str:
     """Return the next message that the fork server sends to the client.
 
     The message is empty after a timeout or a closed connection. The function checks the
-    limits on written files while it waits. Raises LimitExceeded if the program has
+    limits on written files while it waits. Raises ResourceLimitExceeded if the program has
     written too many files or bytes.
     """
     word, until = b"", time.monotonic() + seconds
@@ -492,7 +508,7 @@ def receive_message(
     return ""
 
 
-def environment(path: Sequence[Path]) -> dict[str, str]:
+def build_process_environment(path: Sequence[Path]) -> dict[str, str]:
     return {
         "LANG": "C.UTF-8",
         "PATH": os.defpath,

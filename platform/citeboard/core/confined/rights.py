@@ -12,17 +12,22 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-_SET_SECCOMP, _MODE_FILTER = 22, 2
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_NUMBER_AT, _ARCHITECTURE_AT = 0, 4
-_ALLOW, _KILL_PROCESS = 0x7FFF0000, 0x80000000
-_REFUSE_WITH_EPERM = 0x00050000 | errno.EPERM
-_X32_CALL_BIT = 0x40000000
+_PRCTL_SET_SECCOMP, _SECCOMP_MODE_FILTER = 22, 2
+_BPF_LOAD_WORD, _BPF_JUMP_IF_EQUAL, _BPF_JUMP_IF_AT_LEAST, _BPF_RETURN = (
+    0x20,
+    0x15,
+    0x35,
+    0x06,
+)
+_CALL_NUMBER_OFFSET, _ARCHITECTURE_OFFSET = 0, 4
+_SECCOMP_RETURN_ALLOW, _SECCOMP_RETURN_KILL_PROCESS = 0x7FFF0000, 0x80000000
+_SECCOMP_RETURN_EPERM = 0x00050000 | errno.EPERM
+_X32_SYSTEM_CALL_BIT = 0x40000000
 
-_AUDIT_ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+_AUDIT_CODES_BY_MACHINE = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
-#: _REFUSED_CALLS maps forbidden system calls to numbers on x86_64 and aarch64.
-_REFUSED_CALLS = {
+#: _REFUSED_SYSTEM_CALL_NUMBERS maps forbidden system calls to numbers on x86_64 and aarch64.
+_REFUSED_SYSTEM_CALL_NUMBERS = {
     # Network.
     "socket": (41, 198),
     "io_uring_setup": (425, 425),
@@ -96,10 +101,10 @@ _REFUSED_CALLS = {
 #: The system call prlimit64 has number 302 on x86_64 and 261 on aarch64.
 #: A process can read and set limits of other processes of its user with prlimit64.
 #: The arguments of prlimit64 are a process id, a resource, and the new and old limits.
-_PRLIMIT_NUMBERS = (302, 261)
-#: The calls in _ALLOWED_CALLS suffice for a process that reads files and computes.
+_PRLIMIT_CALL_NUMBERS = (302, 261)
+#: The calls in _ALLOWED_SYSTEM_CALL_NUMBERS suffice for a process that reads files and computes.
 #: Each group lists numbers of system calls, first on x86_64 and then on aarch64.
-_ALLOWED_CALLS = (
+_ALLOWED_SYSTEM_CALL_NUMBERS = (
     # These system calls serve files and folders.
     (*range(9), *range(16, 23), 32, 33, 40, *range(72, 85), 87, 89, 90, 91, 95, 137,
      138, 217, 221, 257, 258, 262, 263, 264, 267, 268, 269, 280, 285, 292, 293, 316,
@@ -117,7 +122,7 @@ _ALLOWED_CALLS = (
 )  # fmt: skip
 
 
-class _FilterInstruction(ctypes.Structure):
+class _SeccompInstruction(ctypes.Structure):
     _fields_ = (
         ("code", ctypes.c_uint16),
         ("if_true", ctypes.c_uint8),
@@ -126,18 +131,18 @@ class _FilterInstruction(ctypes.Structure):
     )
 
 
-class _FilterProgram(ctypes.Structure):
+class _SeccompProgram(ctypes.Structure):
     _fields_ = (
         ("length", ctypes.c_uint16),
-        ("instructions", ctypes.POINTER(_FilterInstruction)),
+        ("instructions", ctypes.POINTER(_SeccompInstruction)),
     )
 
 
-def has_call_filter() -> bool:
-    return sys.platform == "linux" and os.uname().machine in _AUDIT_ARCHITECTURES
+def has_system_call_filter() -> bool:
+    return sys.platform == "linux" and os.uname().machine in _AUDIT_CODES_BY_MACHINE
 
 
-def install_call_filter(
+def install_system_call_filter(
     *, may_start_processes: bool, may_set_limits: bool = True
 ) -> bool:
     """Install a seccomp filter of system calls, or return False without kernel support.
@@ -147,43 +152,50 @@ def install_call_filter(
     process can never set the limits of other processes. With ``may_set_limits``, a
     process can set its own limits.
     """
-    if not has_call_filter():
+    if not has_system_call_filter():
         return False
-    architecture, column = _AUDIT_ARCHITECTURES[os.uname().machine]
+    architecture, column = _AUDIT_CODES_BY_MACHINE[os.uname().machine]
     if may_start_processes:
-        numbers = [numbers[column] for numbers in _REFUSED_CALLS.values()]
-        otherwise, if_named = _ALLOW, _REFUSE_WITH_EPERM
+        numbers = [numbers[column] for numbers in _REFUSED_SYSTEM_CALL_NUMBERS.values()]
+        otherwise, if_named = _SECCOMP_RETURN_ALLOW, _SECCOMP_RETURN_EPERM
     else:
-        numbers = [number for group in _ALLOWED_CALLS for number in group[column]]
-        otherwise, if_named = _REFUSE_WITH_EPERM, _ALLOW
+        numbers = [
+            number for group in _ALLOWED_SYSTEM_CALL_NUMBERS for number in group[column]
+        ]
+        otherwise, if_named = _SECCOMP_RETURN_EPERM, _SECCOMP_RETURN_ALLOW
     # The target of a jump instruction is the number of skipped instructions.
     # The last two instructions return the results for unlisted and listed system calls.
     instructions = [
-        (_LOAD, 0, 0, _ARCHITECTURE_AT),
-        (_EQUAL, 1, 0, architecture),
-        (_RETURN, 0, 0, _KILL_PROCESS),
-        (_LOAD, 0, 0, _NUMBER_AT),
-        (_AT_LEAST, 0, 1, _X32_CALL_BIT),
-        (_RETURN, 0, 0, _REFUSE_WITH_EPERM),
-        *_prlimit_instructions(_PRLIMIT_NUMBERS[column], may_set_limits=may_set_limits),
+        (_BPF_LOAD_WORD, 0, 0, _ARCHITECTURE_OFFSET),
+        (_BPF_JUMP_IF_EQUAL, 1, 0, architecture),
+        (_BPF_RETURN, 0, 0, _SECCOMP_RETURN_KILL_PROCESS),
+        (_BPF_LOAD_WORD, 0, 0, _CALL_NUMBER_OFFSET),
+        (_BPF_JUMP_IF_AT_LEAST, 0, 1, _X32_SYSTEM_CALL_BIT),
+        (_BPF_RETURN, 0, 0, _SECCOMP_RETURN_EPERM),
+        *_build_prlimit_instructions(
+            _PRLIMIT_CALL_NUMBERS[column], may_set_limits=may_set_limits
+        ),
         *(
-            (_EQUAL, len(numbers) - index, 0, number)
+            (_BPF_JUMP_IF_EQUAL, len(numbers) - index, 0, number)
             for index, number in enumerate(numbers)
         ),
-        (_RETURN, 0, 0, otherwise),
-        (_RETURN, 0, 0, if_named),
+        (_BPF_RETURN, 0, 0, otherwise),
+        (_BPF_RETURN, 0, 0, if_named),
     ]
-    rows = (_FilterInstruction * len(instructions))(
-        *(_FilterInstruction(*row) for row in instructions)
+    rows = (_SeccompInstruction * len(instructions))(
+        *(_SeccompInstruction(*row) for row in instructions)
     )
-    program = _FilterProgram(len(rows), rows)
+    program = _SeccompProgram(len(rows), rows)
     libc = ctypes.CDLL(None, use_errno=True)
     return bool(
-        libc.prctl(_SET_SECCOMP, _MODE_FILTER, ctypes.byref(program), 0, 0) == 0
+        libc.prctl(
+            _PRCTL_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.byref(program), 0, 0
+        )
+        == 0
     )
 
 
-def _prlimit_instructions(
+def _build_prlimit_instructions(
     number: int, *, may_set_limits: bool
 ) -> list[tuple[int, ...]]:
     """Return the filter instructions for the system call ``prlimit64``.
@@ -191,39 +203,51 @@ def _prlimit_instructions(
     In a call, the process id 0 means the calling process, and the address 0 of the new
     limits means that the call sets no limits.
     """
-    zeros = [_argument_offset(0)]
+    zeros = [_seccomp_argument_offset(0)]
     if not may_set_limits:
-        zeros += [_argument_offset(2), _argument_offset(2) + 4]
+        zeros += [_seccomp_argument_offset(2), _seccomp_argument_offset(2) + 4]
     checks = [
         instruction
         for place in zeros
         for instruction in (
-            (_LOAD, 0, 0, place),
-            (_EQUAL, 1, 0, 0),
-            (_RETURN, 0, 0, _REFUSE_WITH_EPERM),
+            (_BPF_LOAD_WORD, 0, 0, place),
+            (_BPF_JUMP_IF_EQUAL, 1, 0, 0),
+            (_BPF_RETURN, 0, 0, _SECCOMP_RETURN_EPERM),
         )
     ]
-    allowed = [*checks, (_RETURN, 0, 0, _ALLOW)]
-    return [(_EQUAL, 0, len(allowed), number), *allowed]
+    allowed = [*checks, (_BPF_RETURN, 0, 0, _SECCOMP_RETURN_ALLOW)]
+    return [(_BPF_JUMP_IF_EQUAL, 0, len(allowed), number), *allowed]
 
 
-def _argument_offset(place: int) -> int:
+def _seccomp_argument_offset(place: int) -> int:
     return 16 + 8 * place
 
 
 #: Landlock's system calls have the same numbers on every architecture.
-_CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_ASK_VERSION, _PATH_BENEATH = 1, 1
+_LANDLOCK_CREATE_RULESET_CALL, _LANDLOCK_ADD_RULE_CALL, _LANDLOCK_RESTRICT_SELF_CALL = (
+    444,
+    445,
+    446,
+)
+_LANDLOCK_VERSION_FLAG, _LANDLOCK_PATH_BENEATH_RULE = 1, 1
 
-_EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = (1 << bit for bit in range(4))
-_TRUNCATE, _IOCTL_DEVICE = 1 << 14, 1 << 15
+_EXECUTE_RIGHT, _WRITE_FILE_RIGHT, _READ_FILE_RIGHT, _READ_DIR_RIGHT = (
+    1 << bit for bit in range(4)
+)
+_TRUNCATE_RIGHT, _IOCTL_DEVICE_RIGHT = 1 << 14, 1 << 15
 #: Each version of Landlock's interface has a number of file access rights.
-_FILE_RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15}
-_LATEST_FILE_RIGHTS = 16
-_READ_RIGHTS = _EXECUTE | _READ_FILE | _READ_DIR
-_SINGLE_FILE_RIGHTS = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEVICE
-_ALL_TCP, _ALL_SCOPES = 0b11, 0b11
-_TCP_SINCE, _SCOPES_SINCE = 4, 6
+_FILE_RIGHT_COUNTS_BY_LANDLOCK = {1: 13, 2: 14, 3: 15, 4: 15}
+_NEWEST_FILE_RIGHT_COUNT = 16
+_LANDLOCK_READ_RIGHTS = _EXECUTE_RIGHT | _READ_FILE_RIGHT | _READ_DIR_RIGHT
+_LANDLOCK_SINGLE_FILE_RIGHTS = (
+    _EXECUTE_RIGHT
+    | _WRITE_FILE_RIGHT
+    | _READ_FILE_RIGHT
+    | _TRUNCATE_RIGHT
+    | _IOCTL_DEVICE_RIGHT
+)
+_ALL_TCP_RIGHTS, _ALL_LANDLOCK_SCOPES = 0b11, 0b11
+_TCP_SINCE_LANDLOCK_VERSION, _SCOPES_SINCE_LANDLOCK_VERSION = 4, 6
 
 
 class _LandlockRuleset(ctypes.Structure):
@@ -239,11 +263,11 @@ class _LandlockPathRule(ctypes.Structure):
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
 
-def landlock_version() -> int:
+def find_landlock_version() -> int:
     if sys.platform != "linux":
         return 0
     number: int = _load_libc().syscall(
-        _CREATE_RULESET, None, ctypes.c_size_t(0), _ASK_VERSION
+        _LANDLOCK_CREATE_RULESET_CALL, None, ctypes.c_size_t(0), _LANDLOCK_VERSION_FLAG
     )
     return max(0, number)
 
@@ -257,44 +281,58 @@ def apply_landlock_rules(*, readable: Iterable[Path], writable: Iterable[Path]) 
     6.7 and signals from 6.12. The restrictions are permanent and apply to all child
     processes. The manual page `landlock(7)` describes Landlock.
     """
-    number = landlock_version()
+    number = find_landlock_version()
     if not number:
         return False
-    rights = (1 << _FILE_RIGHTS_BY_VERSION.get(number, _LATEST_FILE_RIGHTS)) - 1
+    rights = (
+        1 << _FILE_RIGHT_COUNTS_BY_LANDLOCK.get(number, _NEWEST_FILE_RIGHT_COUNT)
+    ) - 1
     ruleset = _LandlockRuleset(
         rights,
-        _ALL_TCP if number >= _TCP_SINCE else 0,
-        _ALL_SCOPES if number >= _SCOPES_SINCE else 0,
+        _ALL_TCP_RIGHTS if number >= _TCP_SINCE_LANDLOCK_VERSION else 0,
+        _ALL_LANDLOCK_SCOPES if number >= _SCOPES_SINCE_LANDLOCK_VERSION else 0,
     )
-    size = 24 if number >= _SCOPES_SINCE else 16 if number >= _TCP_SINCE else 8
+    size = (
+        24
+        if number >= _SCOPES_SINCE_LANDLOCK_VERSION
+        else 16
+        if number >= _TCP_SINCE_LANDLOCK_VERSION
+        else 8
+    )
     rules = _load_libc().syscall(
-        _CREATE_RULESET, ctypes.byref(ruleset), ctypes.c_size_t(size), 0
+        _LANDLOCK_CREATE_RULESET_CALL, ctypes.byref(ruleset), ctypes.c_size_t(size), 0
     )
     if rules < 0:
         return False
     try:
         for paths, allowed in (
-            (readable, _READ_RIGHTS & rights),
-            (writable, rights & ~_EXECUTE),
+            (readable, _LANDLOCK_READ_RIGHTS & rights),
+            (writable, rights & ~_EXECUTE_RIGHT),
         ):
             for path in paths:
-                _add_path_rule(rules, path, allowed)
-        return bool(_load_libc().syscall(_RESTRICT_SELF, rules, 0) == 0)
+                _add_landlock_path_rule(rules, path, allowed)
+        return bool(_load_libc().syscall(_LANDLOCK_RESTRICT_SELF_CALL, rules, 0) == 0)
     finally:
         os.close(rules)
 
 
-def _add_path_rule(rules: int, path: Path, allowed: int) -> None:
+def _add_landlock_path_rule(rules: int, path: Path, allowed: int) -> None:
     try:
         parent = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     try:
         rule = _LandlockPathRule(
-            allowed if path.is_dir() else allowed & _SINGLE_FILE_RIGHTS, parent
+            allowed if path.is_dir() else allowed & _LANDLOCK_SINGLE_FILE_RIGHTS, parent
         )
         if (
-            _load_libc().syscall(_ADD_RULE, rules, _PATH_BENEATH, ctypes.byref(rule), 0)
+            _load_libc().syscall(
+                _LANDLOCK_ADD_RULE_CALL,
+                rules,
+                _LANDLOCK_PATH_BENEATH_RULE,
+                ctypes.byref(rule),
+                0,
+            )
             != 0
         ):
             raise OSError(ctypes.get_errno(), "landlock_add_rule", str(path))
@@ -309,10 +347,14 @@ def _load_libc() -> ctypes.CDLL:
 #: User id of `nobody`.
 NOBODY_USER_ID = 65534
 #: Kernel mechanisms for confinement.
-#: Tests pass a subset of MEANS to simulate kernels without some mechanisms.
-LANDLOCK, NAMESPACES, SECCOMP = MEANS = ("landlock", "namespaces", "seccomp")
-_NO_NEW_PRIVILEGES, _DUMPABLE = 38, 4
-_LIBRARY_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
+#: Tests pass a subset of CONFINEMENT_MECHANISMS to simulate kernels without some mechanisms.
+LANDLOCK, NAMESPACES, SECCOMP = CONFINEMENT_MECHANISMS = (
+    "landlock",
+    "namespaces",
+    "seccomp",
+)
+_PRCTL_SET_NO_NEW_PRIVILEGES, _PRCTL_SET_DUMPABLE = 38, 4
+_SYSTEM_LIBRARY_FOLDERS = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -329,14 +371,16 @@ class SandboxRights:
     may_set_limits: bool = False
 
 
-def restrict_file_access(rights: SandboxRights, means: Collection[str] = MEANS) -> None:
-    _call_prctl(_NO_NEW_PRIVILEGES, 1)
+def restrict_file_access(
+    rights: SandboxRights, means: Collection[str] = CONFINEMENT_MECHANISMS
+) -> None:
+    _call_prctl(_PRCTL_SET_NO_NEW_PRIVILEGES, 1)
     named = (
         sysconfig.get_path(name)
         for name in ("stdlib", "platstdlib", "purelib", "platlib")
     )
     readable = [
-        *[Path(path) for path in dict.fromkeys([*named, *_LIBRARY_FOLDERS])],
+        *[Path(path) for path in dict.fromkeys([*named, *_SYSTEM_LIBRARY_FOLDERS])],
         *rights.readable,
     ]
     if LANDLOCK in means and apply_landlock_rules(
@@ -348,20 +392,22 @@ def restrict_file_access(rights: SandboxRights, means: Collection[str] = MEANS) 
         hide_other_folders(readable=readable, writable=rights.writable[0])
 
 
-def filter_system_calls(rights: SandboxRights, means: Collection[str] = MEANS) -> None:
+def filter_system_calls(
+    rights: SandboxRights, means: Collection[str] = CONFINEMENT_MECHANISMS
+) -> None:
     """Install the filter of system calls in this process, as ``rights`` requires.
 
     Call this function last, because the kernel may then refuse the calls that set
     limits and change the user.
     """
     if SECCOMP in means:
-        install_call_filter(
+        install_system_call_filter(
             may_start_processes=rights.may_start_processes,
             may_set_limits=rights.may_set_limits,
         )
 
 
-def become_nobody() -> None:
+def switch_to_nobody_user() -> None:
     if os.geteuid() != 0:
         return
     try:
@@ -371,7 +417,7 @@ def become_nobody() -> None:
     except OSError:
         # A container may lack the user NOBODY_USER_ID, but the other restrictions still apply.
         return
-    _call_prctl(_DUMPABLE, 0)
+    _call_prctl(_PRCTL_SET_DUMPABLE, 0)
 
 
 def _call_prctl(option: int, value: int) -> None:
@@ -379,8 +425,16 @@ def _call_prctl(option: int, value: int) -> None:
         ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-_NEW_USER, _NEW_MOUNTS = 0x10000000, 0x00020000
-_READ_ONLY, _NO_SUID, _NO_DEVICES, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = (
+_CLONE_NEW_USER_NAMESPACE, _CLONE_NEW_MOUNT_NAMESPACE = 0x10000000, 0x00020000
+(
+    _MOUNT_READ_ONLY,
+    _MOUNT_NO_SUID,
+    _MOUNT_NO_DEVICES,
+    _MOUNT_REMOUNT,
+    _MOUNT_BIND,
+    _MOUNT_RECURSIVE,
+    _MOUNT_PRIVATE,
+) = (
     1,
     2,
     4,
@@ -389,11 +443,13 @@ _READ_ONLY, _NO_SUID, _NO_DEVICES, _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = (
     16384,
     1 << 18,
 )
-_UMOUNT_DETACH = 2
-_PIVOT_ROOT_NUMBERS = dict(
-    zip(_AUDIT_ARCHITECTURES, _REFUSED_CALLS["pivot_root"], strict=True)
+_UMOUNT_DETACH_FLAG = 2
+_PIVOT_ROOT_CALL_NUMBERS = dict(
+    zip(
+        _AUDIT_CODES_BY_MACHINE, _REFUSED_SYSTEM_CALL_NUMBERS["pivot_root"], strict=True
+    )
 )
-_ROOT, _BEFORE = ".root", ".before"
+_NEW_ROOT_FOLDER_NAME, _OLD_ROOT_FOLDER_NAME = ".root", ".before"
 
 
 def _unshare_mounts(libc: ctypes.CDLL) -> bool:
@@ -402,9 +458,9 @@ def _unshare_mounts(libc: ctypes.CDLL) -> bool:
     A process without the privilege for mounts also enters a new user namespace.
     """
     user, group = os.geteuid(), os.getegid()
-    if libc.unshare(_NEW_MOUNTS) == 0:
+    if libc.unshare(_CLONE_NEW_MOUNT_NAMESPACE) == 0:
         return True
-    if libc.unshare(_NEW_USER | _NEW_MOUNTS) != 0:
+    if libc.unshare(_CLONE_NEW_USER_NAMESPACE | _CLONE_NEW_MOUNT_NAMESPACE) != 0:
         return False
     maps = {
         "setgroups": "deny",
@@ -418,13 +474,18 @@ def _unshare_mounts(libc: ctypes.CDLL) -> bool:
 
 def _change_root(libc: ctypes.CDLL, pivot_root: int, root: Path) -> None:
     """Make the folder ``root`` the root directory, and unmount the previous root."""
-    (root / _BEFORE).mkdir()
-    if libc.syscall(pivot_root, os.fsencode(root), os.fsencode(root / _BEFORE)) != 0:
+    (root / _OLD_ROOT_FOLDER_NAME).mkdir()
+    if (
+        libc.syscall(
+            pivot_root, os.fsencode(root), os.fsencode(root / _OLD_ROOT_FOLDER_NAME)
+        )
+        != 0
+    ):
         raise OSError(ctypes.get_errno(), "pivot_root")
     os.chdir("/")
-    if libc.umount2(os.fsencode(f"/{_BEFORE}"), _UMOUNT_DETACH) != 0:
+    if libc.umount2(os.fsencode(f"/{_OLD_ROOT_FOLDER_NAME}"), _UMOUNT_DETACH_FLAG) != 0:
         raise OSError(ctypes.get_errno(), "umount2")
-    Path(f"/{_BEFORE}").rmdir()
+    Path(f"/{_OLD_ROOT_FOLDER_NAME}").rmdir()
 
 
 def hide_other_folders(*, readable: Iterable[Path], writable: Path) -> bool:
@@ -434,7 +495,9 @@ def hide_other_folders(*, readable: Iterable[Path], writable: Path) -> bool:
     Returns False if the kernel refuses namespaces.
     """
     pivot_root = (
-        _PIVOT_ROOT_NUMBERS.get(os.uname().machine) if sys.platform == "linux" else None
+        _PIVOT_ROOT_CALL_NUMBERS.get(os.uname().machine)
+        if sys.platform == "linux"
+        else None
     )
     if pivot_root is None:
         return False
@@ -443,7 +506,7 @@ def hide_other_folders(*, readable: Iterable[Path], writable: Path) -> bool:
     if not _unshare_mounts(libc):
         return False
 
-    def mount(source: str, target: Path, kind: str | None, flags: int) -> None:
+    def call_mount(source: str, target: Path, kind: str | None, flags: int) -> None:
         given = (
             source.encode(),
             os.fsencode(target),
@@ -454,24 +517,31 @@ def hide_other_folders(*, readable: Iterable[Path], writable: Path) -> bool:
         if libc.mount(*given) != 0:
             raise OSError(ctypes.get_errno(), "mount", str(target))
 
-    mount("none", Path("/"), None, _RECURSIVE | _PRIVATE)
-    root = own / _ROOT
+    call_mount("none", Path("/"), None, _MOUNT_RECURSIVE | _MOUNT_PRIVATE)
+    root = own / _NEW_ROOT_FOLDER_NAME
     root.mkdir()
     # The mounted file system is visible only in the new namespace.
-    mount("none", root, "tmpfs", _NO_SUID | _NO_DEVICES)
+    call_mount("none", root, "tmpfs", _MOUNT_NO_SUID | _MOUNT_NO_DEVICES)
     for path in dict.fromkeys(
         [*(folder.resolve() for folder in readable if folder.is_dir()), own]
     ):
         target = root / path.relative_to("/")
         target.mkdir(parents=True, exist_ok=True)
-        mount(str(path), target, None, _BIND)
+        call_mount(str(path), target, None, _MOUNT_BIND)
         if path != own:
             # An unprivileged process may not clear flags such as `nosuid` of a mount.
             flags = os.statvfs(target).f_flag & (
-                _NO_SUID | _NO_DEVICES | 8 | 1024 | 2048
+                _MOUNT_NO_SUID | _MOUNT_NO_DEVICES | 8 | 1024 | 2048
             )
-            mount(
-                "none", target, None, _BIND | _REMOUNT | _READ_ONLY | _NO_SUID | flags
+            call_mount(
+                "none",
+                target,
+                None,
+                _MOUNT_BIND
+                | _MOUNT_REMOUNT
+                | _MOUNT_READ_ONLY
+                | _MOUNT_NO_SUID
+                | flags,
             )
     for link in (Path("/lib"), Path("/lib64")):
         if link.is_symlink():

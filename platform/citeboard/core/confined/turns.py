@@ -15,17 +15,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
-#: A request waits at most PATIENCE seconds until reading of its file begins.
-#: A rejected client may try again after RETRY_AFTER seconds.
-PATIENCE, RETRY_AFTER = 3.0, 5
-#: Each slot accepts MAX_REQUESTS_PER_SLOT requests, including the running request.
+#: A request waits at most MAX_READ_WAIT_SECONDS seconds until reading of its file begins.
+#: A rejected client may try again after RETRY_AFTER_SECONDS seconds.
+MAX_READ_WAIT_SECONDS, RETRY_AFTER_SECONDS = 3.0, 5
+#: Each slot accepts MAX_READ_REQUESTS_PER_SLOT requests, including the running request.
 #: A web process needs more threads than all its running and waiting requests.
-MAX_REQUESTS_PER_SLOT = 4
+MAX_READ_REQUESTS_PER_SLOT = 4
 #: The queue checks every POLL_SECONDS seconds whether to replace a running request.
 POLL_SECONDS = 0.1
 HOUR_SECONDS = 3600
-#: HALF_LIFE_SECONDS is the half-life in seconds of the recorded waiting time.
-HALF_LIFE_SECONDS = 600
+#: WAITING_TIME_HALF_LIFE_SECONDS is the half-life in seconds of the recorded waiting time.
+WAITING_TIME_HALF_LIFE_SECONDS = 600
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,19 +51,21 @@ class UploadSender:
         )
 
 
-class PoolFull(Exception):
+class SandboxPoolFull(Exception):
     status = 503
     is_upload = True
     words = (
         "many files are being read just now; please send yours again in a few seconds"
     )
 
-    def __init__(self, words: str = "", *, retry_after: int = RETRY_AFTER) -> None:
+    def __init__(
+        self, words: str = "", *, retry_after: int = RETRY_AFTER_SECONDS
+    ) -> None:
         self.retry_after = retry_after
         super().__init__(words or self.words)
 
 
-class HourlyLimitReached(PoolFull):
+class HourlyReadingLimitReached(SandboxPoolFull):
     """The account of the sender has used up this hour's processor time for reading
     files.
     """
@@ -79,7 +81,7 @@ class HourlyLimitReached(PoolFull):
 
 
 @dataclass(eq=False)
-class ReadRequest:
+class UploadReadRequest:
     """A request to read an uploaded file.
 
     A request for the site's own work has no sender.
@@ -120,7 +122,7 @@ class UsedProcessorSeconds(Counter[str]):
         with self._lock:
             self.update(dict.fromkeys(keys, seconds))
 
-    def begin_hour(self) -> int:
+    def reset_if_new_hour(self) -> int:
         """Reset the used seconds at the start of an hour, and return the seconds left
         in it.
         """
@@ -132,10 +134,10 @@ class UsedProcessorSeconds(Counter[str]):
         return HOUR_SECONDS - passed
 
 
-class CausedWaitingTime:
+class CausedWaitingSeconds:
     """Count the seconds that accounts, teams and networks made other senders wait.
 
-    The seconds decay exponentially with the half-life HALF_LIFE_SECONDS.
+    The seconds decay exponentially with the half-life WAITING_TIME_HALF_LIFE_SECONDS.
     """
 
     def __init__(self) -> None:
@@ -144,7 +146,9 @@ class CausedWaitingTime:
 
     def __getitem__(self, key: str) -> float:
         seconds, at = self._records.get(key, (0.0, 0.0))
-        return float(seconds * 0.5 ** ((time.monotonic() - at) / HALF_LIFE_SECONDS))
+        return float(
+            seconds * 0.5 ** ((time.monotonic() - at) / WAITING_TIME_HALF_LIFE_SECONDS)
+        )
 
     def add(self, keys: Iterable[str], seconds: float) -> None:
         with self._lock:
@@ -157,7 +161,7 @@ class CausedWaitingTime:
             }
 
 
-class ReadQueue:
+class UploadReadQueue:
     """A queue of requests to read files, in which at most ``size`` requests run at
     once, and at most ``size`` - 1 requests of one account.
 
@@ -172,27 +176,27 @@ class ReadQueue:
         self.size = size
         self._hourly_seconds = hourly_seconds
         self._changed = threading.Condition()
-        self._waiting: list[ReadRequest] = []
-        self._running: list[ReadRequest] = []
+        self._waiting: list[UploadReadRequest] = []
+        self._running: list[UploadReadRequest] = []
         self._numbers = itertools.count()
-        self.used, self.kept_waiting = UsedProcessorSeconds(), CausedWaitingTime()
+        self.used, self.kept_waiting = UsedProcessorSeconds(), CausedWaitingSeconds()
 
     @contextmanager
-    def turn(self, sender: UploadSender | None) -> Iterator[ReadRequest]:
+    def turn(self, sender: UploadSender | None) -> Iterator[UploadReadRequest]:
         """Wait for a free slot to read a file.
 
-        Raises PoolFull if no slot was free in time, or if the queue has ended the work
+        Raises SandboxPoolFull if no slot was free in time, or if the queue has ended the work
         in favour of another sender.
         """
-        turn = ReadRequest(sender, next(self._numbers))
+        turn = UploadReadRequest(sender, next(self._numbers))
         with self._changed:
-            left = self.used.begin_hour()
+            left = self.used.reset_if_new_hour()
             if (
                 sender
                 and sender.gives_way
                 and self.used[sender.keys[1]] >= self._hourly_seconds
             ):
-                raise HourlyLimitReached(self._hourly_seconds, left)
+                raise HourlyReadingLimitReached(self._hourly_seconds, left)
             self._waiting.append(turn)
             try:
                 self._reject_excess_request(turn)
@@ -209,9 +213,9 @@ class ReadQueue:
                 self._running.remove(turn)
                 self._changed.notify_all()
         if turn.is_over:
-            raise PoolFull
+            raise SandboxPoolFull
 
-    def charge(self, turn: ReadRequest, seconds: float) -> None:
+    def record_processor_seconds(self, turn: UploadReadRequest, seconds: float) -> None:
         if turn.sender is not None:
             self.used.add(turn.sender.keys, seconds)
             if any(other.account != turn.account for other in self._waiting):
@@ -221,11 +225,11 @@ class ReadQueue:
     def present(self) -> int:
         return len(self._waiting) + len(self._running)
 
-    def wait_until_busy(self, number: int, seconds: float) -> bool:
+    def wait_for_running_requests(self, number: int, seconds: float) -> bool:
         with self._changed:
             return self._changed.wait_for(lambda: len(self._running) >= number, seconds)
 
-    def _reject_excess_request(self, turn: ReadRequest) -> None:
+    def _reject_excess_request(self, turn: UploadReadRequest) -> None:
         if turn.sender is None:
             return
         own = [
@@ -233,32 +237,34 @@ class ReadQueue:
             for other in (*self._waiting, *self._running)
             if other.account == turn.account
         ]
-        if len(own) > (MAX_REQUESTS_PER_SLOT - 1) * self.size:
-            raise PoolFull(
+        if len(own) > (MAX_READ_REQUESTS_PER_SLOT - 1) * self.size:
+            raise SandboxPoolFull(
                 "other files of yours are being read; please send this one again in a few seconds"
             )
-        if self.present > MAX_REQUESTS_PER_SLOT * self.size:
+        if self.present > MAX_READ_REQUESTS_PER_SLOT * self.size:
             rejectable = [
                 other
                 for other in self._waiting
                 if other.sender is not None and not other.is_over
             ]
-            max(rejectable, key=self._priority_of).end()
+            max(rejectable, key=self._compute_priority).end()
             self._changed.notify_all()
 
-    def _wait_for_slot(self, turn: ReadRequest) -> None:
-        until = None if turn.sender is None else time.monotonic() + PATIENCE
+    def _wait_for_slot(self, turn: UploadReadRequest) -> None:
+        until = (
+            None if turn.sender is None else time.monotonic() + MAX_READ_WAIT_SECONDS
+        )
         while not turn.is_over:
             waiting = [
                 other
                 for other in self._waiting
-                if not other.is_over and self._can_begin(other)
+                if not other.is_over and self._has_free_slot(other)
             ]
-            if waiting and min(waiting, key=self._priority_of) is turn:
+            if waiting and min(waiting, key=self._compute_priority) is turn:
                 if len(self._running) < self.size:
                     self._changed.notify_all()
                     return
-                self._interrupt_running(turn)
+                self._interrupt_lower_priority_request(turn)
             left = (
                 POLL_SECONDS
                 if until is None
@@ -267,26 +273,26 @@ class ReadQueue:
             if left <= 0:
                 break
             self._changed.wait(left)
-        raise PoolFull
+        raise SandboxPoolFull
 
-    def _can_begin(self, turn: ReadRequest) -> bool:
+    def _has_free_slot(self, turn: UploadReadRequest) -> bool:
         own = sum(other.account == turn.account for other in self._running)
         return turn.sender is None or own < max(1, self.size - 1)
 
-    def _interrupt_running(self, turn: ReadRequest) -> None:
+    def _interrupt_lower_priority_request(self, turn: UploadReadRequest) -> None:
         if turn.sender is None or any(other.is_over for other in self._running):
             return
         yielding = [
             other for other in self._running if other.sender and other.sender.gives_way
         ]
-        last = max(yielding, key=self._priority_of, default=None)
+        last = max(yielding, key=self._compute_priority, default=None)
         if (
             last is not None
-            and self._priority_of(last)[:-1] > self._priority_of(turn)[:-1]
+            and self._compute_priority(last)[:-1] > self._compute_priority(turn)[:-1]
         ):
             last.end()
 
-    def _priority_of(self, turn: ReadRequest) -> tuple[int, ...]:
+    def _compute_priority(self, turn: UploadReadRequest) -> tuple[int, ...]:
         if turn.sender is None:
             return (0, 0, 0, 0, turn.number)
         under_way = 0.0 if turn.began is None else time.monotonic() - turn.began

@@ -16,12 +16,12 @@ from django.db.utils import DatabaseErrorWrapper, OperationalError
 from psycopg import OperationalError as ServerError
 from psycopg.pq import ExecStatus
 
-#: A PostgreSQL server hangs if it does not answer a check within CHECK_TIMEOUT_SECONDS seconds.
-CHECK_TIMEOUT_SECONDS = 1.0
+#: A PostgreSQL server hangs if it does not answer a check within LIVENESS_CHECK_TIMEOUT_SECONDS seconds.
+LIVENESS_CHECK_TIMEOUT_SECONDS = 1.0
 #: psycopg raises InternalError if a server is read-only (25006).
 #: psycopg raises ProgrammingError if a privilege is missing (42501).
 #: The site treats a read-only server and a missing privilege as outages.
-READ_ONLY, NO_RIGHT = "25006", "42501"
+READ_ONLY_SQLSTATE, MISSING_PERMISSION_SQLSTATE = "25006", "42501"
 
 
 class OutageErrorWrapper(DatabaseErrorWrapper):
@@ -39,7 +39,10 @@ class OutageErrorWrapper(DatabaseErrorWrapper):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if error and getattr(error, "sqlstate", None) in (READ_ONLY, NO_RIGHT):
+        if error and getattr(error, "sqlstate", None) in (
+            READ_ONLY_SQLSTATE,
+            MISSING_PERMISSION_SQLSTATE,
+        ):
             self.wrapper.is_given_up = True
             raise OperationalError(*error.args).with_traceback(traceback) from error
         super().__exit__(kind, error, traceback)
@@ -80,7 +83,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def _is_connection_alive(line: Any) -> bool:
-    until = time.monotonic() + CHECK_TIMEOUT_SECONDS
+    until = time.monotonic() + LIVENESS_CHECK_TIMEOUT_SECONDS
     try:
         line.send_query(b"SELECT 1")
         while line.flush() or line.is_busy():

@@ -31,7 +31,7 @@ class StorageFull(StorageUnavailable):
     """The storage of the site has no free space."""
 
 
-class FileMissing(StorageUnavailable, FileNotFoundError):
+class StoredFileMissing(StorageUnavailable, FileNotFoundError):
     """A file that a database row names does not exist in the storage."""
 
 
@@ -46,7 +46,7 @@ def convert_storage_errors(name: str) -> Iterator[None]:
     except StorageUnavailable:
         raise
     except FileNotFoundError as reason:
-        raise FileMissing(
+        raise StoredFileMissing(
             errno.ENOENT, "the storage has no such file", name
         ) from reason
     except OSError as reason:
@@ -57,7 +57,7 @@ def convert_storage_errors(name: str) -> Iterator[None]:
 
 
 def describe_storage_failure(reason: BaseException) -> str:
-    if isinstance(reason, FileMissing):
+    if isinstance(reason, StoredFileMissing):
         return "A file is missing in the storage of the site"
     if isinstance(reason, OSError) and reason.errno in FULL_DISK_ERRNOS:
         return "The disk of the site is full"
@@ -74,7 +74,7 @@ class StoredFile:
 COPY_CHUNK_BYTES = 1 << 20
 
 
-def _delegate_to_default_storage(method: str) -> Any:
+def _delegate_method_to_default_storage(method: str) -> Any:
     def call_in_folder(self: FolderStorage, name: str, *given: Any) -> Any:
         with convert_storage_errors(name):
             return getattr(default_storage, method)(f"{self.folder}/{name}", *given)
@@ -92,7 +92,8 @@ class FolderStorage(Storage):
         self.folder = folder
 
     delete, exists, size, listdir, _open = map(
-        _delegate_to_default_storage, ("delete", "exists", "size", "listdir", "open")
+        _delegate_method_to_default_storage,
+        ("delete", "exists", "size", "listdir", "open"),
     )
 
     def _save(self, name: str, content: File[Any]) -> str:
@@ -114,14 +115,14 @@ class FolderStorage(Storage):
         raise ValueError("files of runs and gold are served by views alone")
 
 
-runs = FolderStorage("runs")
-gold = FolderStorage("gold")
-statistics = FolderStorage("statistics")
+run_file_storage = FolderStorage("runs")
+gold_file_storage = FolderStorage("gold")
+statistics_file_storage = FolderStorage("statistics")
 #: The site stores all files outside the database in the folders of FOLDER_STORAGES.
-FOLDER_STORAGES = (runs, gold, statistics)
+FOLDER_STORAGES = (run_file_storage, gold_file_storage, statistics_file_storage)
 
 
-def local_copy(storage: Storage, name: str, folder: Path) -> Path:
+def copy_to_local_folder(storage: Storage, name: str, folder: Path) -> Path:
     path = folder / PurePosixPath(name).name
     with storage.open(name, "rb") as stored, path.open("wb") as copy:
         shutil.copyfileobj(stored, copy, COPY_CHUNK_BYTES)

@@ -18,12 +18,12 @@ from storages.backends.s3 import S3Storage
 from citeboard.core.confined.limits import MEGABYTE
 from citeboard.core.storage import StoredFile
 
-#: A downloaded range has RANGE bytes, and an uploaded part has PART bytes.
-RANGE, PART = MEGABYTE, 8 * MEGABYTE
-#: CONNECT and READ are timeouts of requests to the bucket, in seconds.
-#: A bucket counts as unavailable after ATTEMPTS failed requests.
-CONNECT, READ, ATTEMPTS = 3, 10, 2
-_MISSING, _CHANGED, _FULL = 404, 412, 507
+#: A downloaded range has DOWNLOAD_RANGE_BYTES bytes, and an uploaded part has UPLOAD_PART_BYTES bytes.
+DOWNLOAD_RANGE_BYTES, UPLOAD_PART_BYTES = MEGABYTE, 8 * MEGABYTE
+#: CONNECT_TIMEOUT_SECONDS and READ_TIMEOUT_SECONDS are timeouts of requests to the bucket, in seconds.
+#: A bucket counts as unavailable after MAX_REQUEST_ATTEMPTS failed requests.
+CONNECT_TIMEOUT_SECONDS, READ_TIMEOUT_SECONDS, MAX_REQUEST_ATTEMPTS = 3, 10, 2
+_MISSING_STATUS, _CHANGED_STATUS, _FULL_STATUS = 404, 412, 507
 
 
 @contextmanager
@@ -33,9 +33,9 @@ def convert_bucket_errors() -> Iterator[None]:
     except ClientError as reason:
         status = reason.response["ResponseMetadata"].get("HTTPStatusCode")
         number = {
-            _MISSING: errno.ENOENT,
-            _CHANGED: errno.ESTALE,
-            _FULL: errno.ENOSPC,
+            _MISSING_STATUS: errno.ENOENT,
+            _CHANGED_STATUS: errno.ESTALE,
+            _FULL_STATUS: errno.ENOSPC,
         }.get(status, errno.EIO)
         # A missing bucket counts as an input/output error, not as a missing file.
         if reason.response["Error"].get("Code") == "NoSuchBucket":
@@ -48,9 +48,9 @@ def convert_bucket_errors() -> Iterator[None]:
 class BucketStorage(S3Storage):
     def __init__(self, *, addressing_style: str, **options: Any) -> None:
         config = Config(
-            connect_timeout=CONNECT,
-            read_timeout=READ,
-            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            connect_timeout=CONNECT_TIMEOUT_SECONDS,
+            read_timeout=READ_TIMEOUT_SECONDS,
+            retries={"mode": "standard", "total_max_attempts": MAX_REQUEST_ATTEMPTS},
             s3={"addressing_style": addressing_style},
             # Some S3 servers may not support the newer checksums of requests.
             # The site stores its own checksums of files in the database.
@@ -59,7 +59,9 @@ class BucketStorage(S3Storage):
         )
         # A file is uploaded in parts, of which only one is in memory at a time.
         transfer = TransferConfig(
-            multipart_threshold=PART, multipart_chunksize=PART, use_threads=False
+            multipart_threshold=UPLOAD_PART_BYTES,
+            multipart_chunksize=UPLOAD_PART_BYTES,
+            use_threads=False,
         )
         super().__init__(client_config=config, transfer_config=transfer, **options)
 
@@ -73,10 +75,10 @@ class BucketStorage(S3Storage):
                 f"files of a bucket are opened to be read as bytes, not as {mode!r}"
             )
         with convert_bucket_errors():
-            content = BucketFile(
+            content = SeekableBucketFile(
                 self.client, self.bucket_name, self._normalize_name(name)
             )
-            return File(io.BufferedReader(content, RANGE), name)
+            return File(io.BufferedReader(content, DOWNLOAD_RANGE_BYTES), name)
 
     _save = convert_bucket_errors()(S3Storage._save)  # noqa: SLF001
     delete = convert_bucket_errors()(S3Storage.delete)
@@ -98,7 +100,7 @@ class BucketStorage(S3Storage):
                     )
 
 
-class BucketFile(io.RawIOBase):
+class SeekableBucketFile(io.RawIOBase):
     """An object of a bucket that can be read like a file.
 
     Only one range of the object is in memory at a time.

@@ -16,12 +16,12 @@ from django.core.files.storage import Storage
 
 from citeboard.core.storage import FOLDER_STORAGES, StoredFile
 
-#: Copying ends after at most MAX_PASSES passes.
+#: Copying ends after at most MAX_COPY_PASSES passes.
 #: Each later pass copies the files that the site added during the previous pass.
-MAX_PASSES = 5
+MAX_COPY_PASSES = 5
 
 
-class NotCopied(Exception):
+class FileNotCopied(Exception):
     """The copy of a file differs from the source file, or would replace another file.
 
     The source file of the failed copy still exists.
@@ -29,7 +29,7 @@ class NotCopied(Exception):
 
 
 @dataclass
-class CopyCounts:
+class StorageCopyCounts:
     """The numbers of files that copying a storage has processed so far.
 
     ``unchanged`` is the number of files that the target storage already contained.
@@ -44,22 +44,22 @@ class CopyCounts:
     refused: list[str] = field(default_factory=list)
 
 
-def copy_all(
+def copy_storage(
     source: Any,
     target: Any,
     journal: Path,
     tell: Callable[[str], object],
     *,
     is_dry_run: bool = False,
-) -> CopyCounts:
+) -> StorageCopyCounts:
     """Copy all files from the storage ``source`` to the storage ``target``.
 
     ``journal`` lists the files that earlier calls copied and compared.
     """
-    done = CopyCounts()
+    done = StorageCopyCounts()
     seen: dict[str, int] = {}
     with _open_journal(journal) as (states, note):
-        for _ in range(MAX_PASSES):
+        for _ in range(MAX_COPY_PASSES):
             fresh = [
                 entry
                 for entry in _list_stored_files(source)
@@ -72,7 +72,7 @@ def copy_all(
                 seen[entry.name] = entry.size
                 if there.get(entry.name) == entry.size and states.get(
                     entry.name
-                ) == _file_state(entry):
+                ) == _build_journal_state(entry):
                     done.known += 1
                     done.unchanged += 1
                 elif is_dry_run:
@@ -83,7 +83,7 @@ def copy_all(
                     except FileNotFoundError:
                         # The site has deleted the file of a refused or replaced run.
                         continue
-                    except NotCopied as refused:
+                    except FileNotCopied as refused:
                         done.refused.append(str(refused))
                         continue
                     note(entry)
@@ -93,7 +93,9 @@ def copy_all(
     return done
 
 
-def _count_copied_file(done: CopyCounts, entry: StoredFile, *, is_new: bool) -> None:
+def _count_copied_file(
+    done: StorageCopyCounts, entry: StoredFile, *, is_new: bool
+) -> None:
     if is_new:
         done.copied += 1
         done.bytes += entry.size
@@ -102,20 +104,20 @@ def _count_copied_file(done: CopyCounts, entry: StoredFile, *, is_new: bool) -> 
 
 
 def copy_file(source: Storage, target: Storage, name: str) -> bool:
-    digest = _digest_of_file(source, name)
+    digest = _compute_file_digest(source, name)
     is_new = not target.exists(name)
     if is_new:
         with source.open(name) as content:
             target.save(name, content)
-    if _digest_of_file(target, name) == digest:
+    if _compute_file_digest(target, name) == digest:
         return is_new
     message = (
         "was written and reads otherwise" if is_new else "is there with another content"
     )
-    raise NotCopied(f"{name} {message}")
+    raise FileNotCopied(f"{name} {message}")
 
 
-def _digest_of_file(storage: Storage, name: str) -> str:
+def _compute_file_digest(storage: Storage, name: str) -> str:
     with storage.open(name) as stored:
         return hashlib.file_digest(stored, "sha256").hexdigest()
 
@@ -125,7 +127,7 @@ def _list_stored_files(storage: Any) -> Iterator[StoredFile]:
         yield from storage.entries(folder.folder)
 
 
-def _file_state(entry: StoredFile) -> list[Any]:
+def _build_journal_state(entry: StoredFile) -> list[Any]:
     return [entry.size, entry.modified.isoformat()]
 
 
@@ -144,7 +146,7 @@ def _open_journal(
         lines.write("\n")
 
         def write_journal_entry(entry: StoredFile) -> None:
-            lines.write(f"{json.dumps([entry.name, *_file_state(entry)])}\n")
+            lines.write(f"{json.dumps([entry.name, *_build_journal_state(entry)])}\n")
             lines.flush()
 
         yield states, write_journal_entry

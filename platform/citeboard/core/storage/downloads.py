@@ -19,7 +19,7 @@ from citeboard.core.storage import FolderStorage
 _RANGE_PATTERN = re.compile(r"bytes=(\d{0,18})-(\d{0,18})")
 
 
-class _FileRange:
+class _FileByteRange:
     def __init__(self, file: IO[bytes] | File[Any], length: int) -> None:
         self._file = file
         self._left = length
@@ -33,7 +33,7 @@ class _FileRange:
         self._file.close()
 
 
-def download(
+def serve_stored_file(
     request: HttpRequest,
     storage: FolderStorage,
     name: str,
@@ -41,7 +41,7 @@ def download(
     filename: str,
     content_type: str,
 ) -> HttpResponseBase:
-    return download_opened(
+    return serve_opened_file(
         request,
         name,
         lambda: storage.open(name),
@@ -50,7 +50,7 @@ def download(
     )
 
 
-def download_opened(
+def serve_opened_file(
     request: HttpRequest,
     name: str,
     open_file: Callable[[], IO[bytes] | File[Any]],
@@ -80,7 +80,7 @@ def download_opened(
         )
     start, end = span or (0, size)
     file.seek(start)
-    part, code = _FileRange(file, end - start), 200 if span is None else 206
+    part, code = _FileByteRange(file, end - start), 200 if span is None else 206
     answer = FileResponse(
         part,
         as_attachment=True,

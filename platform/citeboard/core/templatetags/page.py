@@ -16,13 +16,13 @@ from citeboard.core.instants import (
     format_day,
     format_day_and_time,
     format_utc_minute,
-    is_no_end,
-    parse_zone,
-    zone_name,
+    format_zone_name,
+    is_endless_phase_end,
+    parse_time_zone,
 )
 
-#: The page's scripts look up the translation of a text in SCRIPT_TEXTS by the English text.
-SCRIPT_TEXTS = (
+#: The page's scripts look up the translation of a text in TRANSLATED_SCRIPT_TEXTS by the English text.
+TRANSLATED_SCRIPT_TEXTS = (
     _("Copy"),
     _("Copied"),
     _("Not copied: select the text"),
@@ -40,8 +40,8 @@ SCRIPT_TEXTS = (
 )
 
 register = template.Library()
-#: The regular expression _INSTANT_PATTERN matches a time in the format of the history.
-_INSTANT_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
+#: The regular expression _UTC_TIMESTAMP_PATTERN matches a time in the format of the history.
+_UTC_TIMESTAMP_PATTERN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
 register.filter("markdown", markdown.render_markdown)
@@ -49,7 +49,7 @@ register.filter("thousands", words.format_thousands)
 register.filter("setting", words.format_setting)
 register.filter("file_size", words.format_file_size)
 register.filter("duration", words.format_duration)
-register.filter("zone", zone_name)
+register.filter("zone", format_zone_name)
 register.filter("day", format_day)
 
 
@@ -82,8 +82,8 @@ def setting_of_then(context: Mapping[str, Any], value: object, key: str) -> str:
     """
     if (
         not isinstance(value, str)
-        or not _INSTANT_PATTERN.fullmatch(value)
-        or is_no_end(key, value)
+        or not _UTC_TIMESTAMP_PATTERN.fullmatch(value)
+        or is_endless_phase_end(key, value)
     ):
         return words.format_setting(value, key)
     at, name = (
@@ -94,7 +94,7 @@ def setting_of_then(context: Mapping[str, Any], value: object, key: str) -> str:
     return (
         in_utc
         if name == "UTC"
-        else f"{format_day_and_time(at, parse_zone(name))} {zone_name(name)} ({in_utc})"
+        else f"{format_day_and_time(at, parse_time_zone(name))} {format_zone_name(name)} ({in_utc})"
     )
 
 
@@ -108,7 +108,7 @@ def stylesheet() -> str:
 
 @register.simple_tag
 def moment(at: dt.datetime) -> SafeString:
-    return _time_element(at, "relative")
+    return _render_time_element(at, "relative")
 
 
 @register.simple_tag
@@ -116,7 +116,7 @@ def countdown(at: dt.datetime, verb: str, zone: str) -> SafeString:
     return format_html(
         "<span hidden data-countdown>{} {}</span>",
         verb,
-        _time_element(at, "relative", zone),
+        _render_time_element(at, "relative", zone),
     )
 
 
@@ -124,19 +124,23 @@ def countdown(at: dt.datetime, verb: str, zone: str) -> SafeString:
 @register.simple_tag
 def instant(at: dt.datetime, zone: str = "UTC") -> SafeString:
     """Render a time in a time zone, usually the zone of the season or phase."""
-    return _time_element(at, "instant", zone)
+    return _render_time_element(at, "instant", zone)
 
 
 @register.simple_tag
 def words_of_scripts() -> SafeString:
-    if get_language() == middleware.ENGLISH_CODE:
+    if get_language() == middleware.ENGLISH_LANGUAGE_CODE:
         return SafeString("")
-    return json_script({english: gettext(english) for english in SCRIPT_TEXTS}, "words")
+    return json_script(
+        {english: gettext(english) for english in TRANSLATED_SCRIPT_TEXTS}, "words"
+    )
 
 
 @register.simple_tag
 def english() -> SafeString:
-    return SafeString("" if get_language() == middleware.ENGLISH_CODE else ' lang="en"')
+    return SafeString(
+        "" if get_language() == middleware.ENGLISH_LANGUAGE_CODE else ' lang="en"'
+    )
 
 
 @register.inclusion_tag("_foot.html")
@@ -165,28 +169,28 @@ def mail_is_printed() -> bool:
     return bool(settings.EMAIL_BACKEND.endswith(".console.EmailBackend"))
 
 
-def _time_element(at: dt.datetime, shown: str, zone: str = "UTC") -> SafeString:
-    named = zone_name(zone)
+def _render_time_element(at: dt.datetime, shown: str, zone: str = "UTC") -> SafeString:
+    named = format_zone_name(zone)
     if named == "UTC":
         return format_html(
             '<time datetime="{}" data-shown="{}">{}</time>',
-            iso(at),
+            format_iso_time(at),
             shown,
-            utc_text(at),
+            format_utc_time(at),
         )
-    written = f"{format_day_and_time(at, parse_zone(zone))} {named}"
+    written = f"{format_day_and_time(at, parse_time_zone(zone))} {named}"
     return format_html(
         '<time datetime="{}" data-shown="{}" title="{}">{}</time>',
-        iso(at),
+        format_iso_time(at),
         shown,
-        utc_text(at),
+        format_utc_time(at),
         written,
     )
 
 
-def iso(at: dt.datetime) -> str:
+def format_iso_time(at: dt.datetime) -> str:
     return at.astimezone(dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def utc_text(at: dt.datetime) -> str:
+def format_utc_time(at: dt.datetime) -> str:
     return f"{format_day_and_time(at)} UTC"

@@ -6,10 +6,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import count_with_noun, format_file_size
 from citeboard.ops import backups, bucket_backups
-from tasks.management.problems import refusing
+from tasks.management.problems import convert_to_command_error
 
-#: The exit code LOST means that the site has lost files, which the backup lacks.
-LOST = 3
+#: The exit code MISSING_FILES_EXIT_CODE means that the site has lost files, which the backup lacks.
+MISSING_FILES_EXIT_CODE = 3
 
 
 class Command(BaseCommand):
@@ -39,7 +39,9 @@ class Command(BaseCommand):
         target, keep = options["target"].absolute(), options["keep"]
         if keep is not None and keep < 1:
             raise CommandError("--keep takes a number of at least 1")
-        with refusing(backups.BackupRefused, OSError, words="No backup was made: {}"):
+        with convert_to_command_error(
+            backups.BackupNotPossible, OSError, words="No backup was made: {}"
+        ):
             bucket = (
                 bucket_backups.open_bucket(options["bucket"])
                 if options["bucket"]
@@ -62,19 +64,22 @@ class Command(BaseCommand):
             for folder in backups.remove_older_backups(target, keep):
                 self.stdout.write(f"{folder}: removed")
         if bucket is not None:
-            with refusing(
+            with convert_to_command_error(
                 OSError, words="The backup is here and not in the bucket: {}"
             ):
                 moment, sent = bucket_backups.upload_backup(target, bucket)
                 self.stdout.write(
                     f"{moment}: {count_with_noun(sent, 'new file')} in the bucket"
                 )
-                for old in bucket_backups.remove_older(bucket, keep) if keep else ():
+                for old in (
+                    bucket_backups.remove_older_backups(bucket, keep) if keep else ()
+                ):
                     self.stdout.write(f"{old}: removed from the bucket")
         if manifest.lost:
             for name in manifest.lost:
                 self.stderr.write(f"{name}: lost or damaged in the site's own storage")
             number = count_with_noun(len(manifest.lost), "file")
             raise CommandError(
-                f"The backup lacks {number} that the site has lost", returncode=LOST
+                f"The backup lacks {number} that the site has lost",
+                returncode=MISSING_FILES_EXIT_CODE,
             )

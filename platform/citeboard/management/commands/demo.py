@@ -5,20 +5,20 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from citeboard.demo.conclude import conclude_demo
+from citeboard.demo.conclude import conclude_ended_demo_season
 from citeboard.demo.judged import publish_estimates
 from citeboard.demo.judgements import publish_judgements
 from citeboard.demo.prepare import (
-    DemoAccess,
+    DemoCredentials,
     create_demo,
     finish_demo,
     load_field_tasks,
 )
-from tasks.management.problems import problems_told
+from tasks.management.problems import report_refused_input
 
-#: The command waits at most PATIENCE seconds for the scores of a demo season's runs.
+#: The command waits at most MAX_SCORING_WAIT_SECONDS seconds for the scores of a demo season's runs.
 #: After a timeout, operators can continue the demo by starting the command again.
-PATIENCE = 600
+MAX_SCORING_WAIT_SECONDS = 600
 
 
 class Command(BaseCommand):
@@ -30,25 +30,25 @@ class Command(BaseCommand):
         parser.add_argument("--only", choices=("begin", "rest"), help=message)
 
     def handle(self, *args: Any, only: str | None, **options: Any) -> None:
-        with problems_told(self, otherwise="the demo is not complete"):
+        with report_refused_input(self, otherwise="the demo is not complete"):
             if only != "rest":
                 demo = create_demo()
                 facts = (
-                    json.dumps(as_facts(demo), ensure_ascii=False)
+                    json.dumps(build_demo_json(demo), ensure_ascii=False)
                     if options["json"]
                     else ""
                 )
-                self.stdout.write(facts or as_words(demo))
+                self.stdout.write(facts or format_demo_instructions(demo))
             if only != "begin":
                 finish_demo()
             if only == "rest":
                 load_field_tasks()
-                publish_estimates(patience=PATIENCE)
-                conclude_demo(patience=PATIENCE)
-                publish_judgements(patience=PATIENCE)
+                publish_estimates(patience=MAX_SCORING_WAIT_SECONDS)
+                conclude_ended_demo_season(patience=MAX_SCORING_WAIT_SECONDS)
+                publish_judgements(patience=MAX_SCORING_WAIT_SECONDS)
 
 
-def as_facts(demo: DemoAccess) -> dict[str, Any]:
+def build_demo_json(demo: DemoCredentials) -> dict[str, Any]:
     return {
         "base_url": settings.BASE_URL,
         "users": [
@@ -69,7 +69,7 @@ def as_facts(demo: DemoAccess) -> dict[str, Any]:
     }
 
 
-def as_words(demo: DemoAccess) -> str:
+def format_demo_instructions(demo: DemoCredentials) -> str:
     lines = [
         "The demo season is there. Sign in as",
         *(

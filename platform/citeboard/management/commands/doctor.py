@@ -4,7 +4,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from citeboard.ops.doctor import CHECKS_BY_NAME, FindingState, examine
+from citeboard.ops.doctor import CHECKS_BY_NAME, FindingState, run_health_checks
 
 
 class Command(BaseCommand):
@@ -28,7 +28,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, only: list[str] | None, **options: Any) -> None:
-        findings = examine(only)
+        findings = run_health_checks(only)
         if options["json"]:
             self.stdout.write(
                 json.dumps([finding.as_dict() for finding in findings], indent=2)

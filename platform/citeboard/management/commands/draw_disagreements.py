@@ -7,14 +7,18 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.acts.estimates import LABELS_AT_FIRST, DisagreementsForm
+from citeboard.acts.estimates import DEFAULT_LABELS_PER_RUN, DisagreementsForm
 from citeboard.core.words import count_with_noun
-from citeboard.management.commands.import_bundle import organiser_named
+from citeboard.management.commands.import_bundle import find_organiser_by_email
 from scoring.human import disagreements, estimates
 from scoring.human.sheets import SheetRefused
-from tasks.management.problems import REFUSED, phase_named, refusing
+from tasks.management.problems import (
+    REFUSED_INPUT_EXIT_CODE,
+    convert_to_command_error,
+    get_phase_or_command_error,
+)
 from tasks.models import Phase
-from tasks.seasons.access import may_organise
+from tasks.seasons.access import can_organise_season
 
 
 class Command(BaseCommand):
@@ -33,22 +37,27 @@ class Command(BaseCommand):
             help="a further judge of the phase, such as support-b or support-b@supports",
         )
         add("--organiser", required=True, metavar="ADDRESS", help="who draws the sheet")
-        add("--pairs", type=int, default=LABELS_AT_FIRST, help="the most pairs on it")
+        add(
+            "--pairs",
+            type=int,
+            default=DEFAULT_LABELS_PER_RUN,
+            help="the most pairs on it",
+        )
         add("--seed", default="", help="draws the same pairs again")
         add("--out", type=Path, metavar="FILE", help="in place of the standard output")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        phase = phase_named(
+        phase = get_phase_or_command_error(
             season=options["season"], task=options["task"], phase=options["phase"]
         )
-        by = organiser_named(options["organiser"])
-        if by is None or not may_organise(by, phase.task.season):
+        by = find_organiser_by_email(options["organiser"])
+        if by is None or not can_organise_season(by, phase.task.season):
             words = f"{options['organiser']} does not organise the season"
-            raise CommandError(words, returncode=REFUSED)
-        asked = _checked_parameters(phase, options)
-        with refusing(SheetRefused):
+            raise CommandError(words, returncode=REFUSED_INPUT_EXIT_CODE)
+        asked = _validate_options(phase, options)
+        with convert_to_command_error(SheetRefused):
             found = disagreements.sample_disagreements(asked, by)
-        content = disagreements.lines_to_label(asked, found)
+        content = disagreements.build_lines_for_people_to_label(asked, found)
         lines = estimates.store_sheet_file(content)
         try:
             disagreements.save_disagreement_sheet(asked, found, lines, by=by)
@@ -64,7 +73,7 @@ class Command(BaseCommand):
         )
 
 
-def _checked_parameters(
+def _validate_options(
     phase: Phase, options: Mapping[str, Any]
 ) -> disagreements.DisagreementRequest:
     """Check the options of the command with the form of the organisers' page.
@@ -79,10 +88,10 @@ def _checked_parameters(
             f"{name}: {' '.join(map(str, messages))}"
             for name, messages in form.errors.items()
         )
-        raise CommandError("\n".join(faults), returncode=REFUSED)
+        raise CommandError("\n".join(faults), returncode=REFUSED_INPUT_EXIT_CODE)
     return disagreements.DisagreementRequest(
         phase=phase,
         judge=form.cleaned_data["judge"],
         pairs=form.cleaned_data["pairs"],
-        seed=form.cleaned_data["seed"] or disagreements.new_sampling_seed(),
+        seed=form.cleaned_data["seed"] or disagreements.make_random_sampling_seed(),
     )

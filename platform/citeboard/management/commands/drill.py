@@ -5,12 +5,15 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.ops.backups import BackupRefused
+from citeboard.ops.backups import BackupNotPossible
 from citeboard.ops.drill.faults import INJECTED_FAULTS
-from citeboard.ops.drill.playing import inject_fault, unmet_requirements
-from citeboard.ops.drill.site_copy import DrillStopped, restore_site_copy
-from citeboard.ops.drill.table import TABLE_HEAD, format_table_row
-from tasks.management.problems import refusing
+from citeboard.ops.drill.playing import (
+    find_unmet_requirements,
+    inject_fault_and_observe,
+)
+from citeboard.ops.drill.site_copy import SiteCopyFailed, restore_site_copy
+from citeboard.ops.drill.table import MARKDOWN_TABLE_HEAD, format_table_row
+from tasks.management.problems import convert_to_command_error
 
 
 class Command(BaseCommand):
@@ -35,22 +38,25 @@ class Command(BaseCommand):
         faults = [fault for fault in INJECTED_FAULTS if fault.name in asked]
         differing = False
         with (
-            refusing(
-                DrillStopped, BackupRefused, OSError, words="The drill stopped: {}"
+            convert_to_command_error(
+                SiteCopyFailed,
+                BackupNotPossible,
+                OSError,
+                words="The drill stopped: {}",
             ),
             tempfile.TemporaryDirectory(
                 prefix="citeboard-drill-", dir=options["folder"]
             ) as folder,
             restore_site_copy(Path(folder)) as copy,
         ):
-            self.stdout.write(TABLE_HEAD)
+            self.stdout.write(MARKDOWN_TABLE_HEAD)
             for fault in faults:
-                if obstacle := fault.obstacle():
+                if obstacle := fault.find_obstacle():
                     self.stderr.write(f"{fault.name} is not played: {obstacle}")
                     continue
-                outcome = inject_fault(fault, copy)
+                outcome = inject_fault_and_observe(fault, copy)
                 self.stdout.write(format_table_row(fault, outcome))
-                for problem in unmet_requirements(fault, outcome):
+                for problem in find_unmet_requirements(fault, outcome):
                     differing = True
                     self.stderr.write(f"{fault.name}: {problem}")
         if differing:

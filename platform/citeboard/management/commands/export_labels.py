@@ -5,10 +5,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import join_names
 from scoring.models import Judge
-from scoring.worker.entailment_labels import label_file_lines
-from scoring.worker.ledger import judgement_file_lines
-from tasks.management.problems import season_named
-from tasks.types.ledger import ENTAILS, KINDS
+from scoring.worker.entailment_labels import iterate_label_file_lines
+from scoring.worker.ledger import iterate_judgement_file_lines
+from tasks.management.problems import get_season_or_command_error
+from tasks.types.ledger import ENTAILS_KIND, JUDGEMENT_KINDS_BY_NAME
 
 
 class Command(BaseCommand):
@@ -29,7 +29,10 @@ class Command(BaseCommand):
         )
 
         parser.add_argument(
-            "--kind", default=ENTAILS, choices=list(KINDS), help="of the judgements"
+            "--kind",
+            default=ENTAILS_KIND,
+            choices=list(JUDGEMENT_KINDS_BY_NAME),
+            help="of the judgements",
         )
         parser.add_argument(
             "--rows",
@@ -46,15 +49,17 @@ class Command(BaseCommand):
         rows: bool,
         **options: Any,
     ) -> None:
-        own = season_named(season) if season else None
+        own = get_season_or_command_error(season) if season else None
         found = list(Judge.objects.deciding(model, own, kind))
         if not found:
-            models = Judge.objects.brought(own).filter(kind=kind)
+            models = Judge.objects.of_season_or_shared(own).filter(kind=kind)
             known = join_names(list(models.values_list("name", flat=True).distinct()))
             there = f"those of {known}" if known else "none at all"
             raise CommandError(f"there are no labels of “{model}”; there are {there}")
-        has_labels = kind == ENTAILS and not rows
+        has_labels = kind == ENTAILS_KIND and not rows
         for line in (
-            label_file_lines(found) if has_labels else judgement_file_lines(found)
+            iterate_label_file_lines(found)
+            if has_labels
+            else iterate_judgement_file_lines(found)
         ):
             self.stdout.write(line, ending="")

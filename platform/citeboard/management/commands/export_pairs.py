@@ -4,8 +4,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from scoring.worker.entailment_labels import read_open_pairs, waiting_jobs
-from tasks.types.ledger import KINDS
+from scoring.worker.entailment_labels import (
+    find_jobs_waiting_for_labels,
+    iterate_open_pairs,
+)
+from tasks.types.ledger import JUDGEMENT_KINDS_BY_NAME
 
 
 class Command(BaseCommand):
@@ -16,7 +19,9 @@ class Command(BaseCommand):
             "--model", metavar="NAME", help="those for this model alone"
         )
         parser.add_argument(
-            "--kind", choices=list(KINDS), help="those of this kind of labels alone"
+            "--kind",
+            choices=list(JUDGEMENT_KINDS_BY_NAME),
+            help="those of this kind of labels alone",
         )
         parser.add_argument(
             "--run",
@@ -36,11 +41,11 @@ class Command(BaseCommand):
             "judge__kind": options["kind"],
             "job__submission": options["run"],
         }
-        waiting = waiting_jobs().filter(
+        waiting = find_jobs_waiting_for_labels().filter(
             **{name: own for name, own in given.items() if own is not None}
         )
         count = 0
-        for pair in read_open_pairs(list(waiting), is_next_only=options["next"]):
+        for pair in iterate_open_pairs(list(waiting), is_next_only=options["next"]):
             self.stdout.write(json.dumps(pair, ensure_ascii=False))
             count += 1
         self.stderr.write(f"{count} pairs are pending")

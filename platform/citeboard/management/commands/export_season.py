@@ -6,7 +6,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.archive.write import write_archive
 from citeboard.core.words import count_with_noun
-from tasks.management.problems import refusing, season_named
+from tasks.management.problems import (
+    convert_to_command_error,
+    get_season_or_command_error,
+)
 from tasks.seasons.file.export import export_season
 
 
@@ -42,7 +45,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        season = season_named(options["season"])
+        season = get_season_or_command_error(options["season"])
         if not options["archive"]:
             exported, folder = export_season(season), options["out"]
             try:
@@ -57,7 +60,7 @@ class Command(BaseCommand):
                     "published results are loaded from their own files, before the season"
                 )
             return
-        with refusing(FileExistsError):
+        with convert_to_command_error(FileExistsError):
             written = write_archive(
                 season,
                 options["out"],

@@ -19,16 +19,16 @@ from scoring.exchange.bundles.importing import (
     draft_season_from_bundle,
     group_report_by_heading,
 )
-from tasks.gold.packing import write_archive
-from tasks.management.problems import REFUSED, problems_told
+from tasks.gold.packing import write_zip_archive
+from tasks.management.problems import REFUSED_INPUT_EXIT_CODE, report_refused_input
 
 
-def _file_opener(path: Path) -> Callable[[], IO[bytes]]:
+def _build_file_opener(path: Path) -> Callable[[], IO[bytes]]:
     return lambda: path.open("rb")
 
 
 @contextmanager
-def as_zip(path: Path) -> Iterator[Path]:
+def open_as_zip(path: Path) -> Iterator[Path]:
     """Yield the path of a zip file with the contents of a bundle.
 
     If the bundle is a folder, the function zips the folder to a temporary file.
@@ -39,15 +39,15 @@ def as_zip(path: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="citeboard-bundle-") as scratch:
         packed = Path(scratch) / "bundle.zip"
         files = [
-            (file.relative_to(path).as_posix(), _file_opener(file))
+            (file.relative_to(path).as_posix(), _build_file_opener(file))
             for file in sorted(path.rglob("*"))
             if file.is_file() and not file.is_symlink()
         ]
-        write_archive(packed, files)
+        write_zip_archive(packed, files)
         yield packed
 
 
-def organiser_named(address: str) -> User | None:
+def find_organiser_by_email(address: str) -> User | None:
     """Return the account with the given e-mail address, or None if the address is
     empty.
 
@@ -57,7 +57,9 @@ def organiser_named(address: str) -> User | None:
         return None
     user = User.objects.filter(email__iexact=address).first()
     if user is None:
-        raise CommandError(f"{address} has no account", returncode=REFUSED)
+        raise CommandError(
+            f"{address} has no account", returncode=REFUSED_INPUT_EXIT_CODE
+        )
     return user
 
 
@@ -89,11 +91,11 @@ class Command(BaseCommand):
         add("--dry-run", action="store_true", help="show the report, and make nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        path, by = options["bundle"], organiser_named(options["organiser"])
+        path, by = options["bundle"], find_organiser_by_email(options["organiser"])
         named = {name: options[name] for name in ("slug", "title", "gold")}
         with (
-            problems_told(self, otherwise="nothing was made"),
-            as_zip(path) as packed,
+            report_refused_input(self, otherwise="nothing was made"),
+            open_as_zip(path) as packed,
             draft_season_from_bundle(packed, path.name, by=by, **named) as draft,
         ):
             for heading, lines in group_report_by_heading(draft.report):
@@ -103,7 +105,7 @@ class Command(BaseCommand):
             if draft.values is None or draft.season_zip is None:
                 reason = draft.reason
                 message = f"not imported, for {reason.place}: {reason.message}"
-                raise CommandError(message, returncode=REFUSED)
+                raise CommandError(message, returncode=REFUSED_INPUT_EXIT_CODE)
             if options["out"]:
                 shutil.copyfile(draft.season_zip, options["out"])
                 self.stdout.write(f"{options['out']}: the draft as season.zip")

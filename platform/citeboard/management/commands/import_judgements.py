@@ -5,14 +5,14 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from scoring.human.claim_review import (
     compute_file_agreement,
     publish_judged_run,
     store_judgement_file,
 )
-from scoring.worker.local_copies import FileRefused
-from tasks.management.problems import refusing, told
+from scoring.worker.local_copies import UploadedFileRefused
+from tasks.management.problems import convert_to_command_error, format_problem_lines
 from tasks.models import Submission
 
 
@@ -45,11 +45,15 @@ class Command(BaseCommand):
             store_judgement_file(
                 submission=submission, path=file, filename=file.name, by=None
             )
-        except FileRefused as refused:
+        except UploadedFileRefused as refused:
             raise CommandError(
-                "\n".join(["nothing was kept:", *told(refused.problems)])
+                "\n".join(
+                    ["nothing was kept:", *format_problem_lines(refused.problems)]
+                )
             ) from refused
         self.stdout.write(json.dumps(agreed, ensure_ascii=False))
         if options["publish"]:
-            with refusing(Refused, words="the judgements are kept; not published: {}"):
+            with convert_to_command_error(
+                ActionRefused, words="the judgements are kept; not published: {}"
+            ):
                 publish_judged_run(submission=submission, by=None)

@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import count_with_noun
 from scoring.worker.entailment_labels import import_labels
-from scoring.worker.local_copies import FileRefused
-from tasks.management.problems import season_named, told
+from scoring.worker.local_copies import UploadedFileRefused
+from tasks.management.problems import format_problem_lines, get_season_or_command_error
 
 
 class Command(BaseCommand):
@@ -42,14 +42,16 @@ class Command(BaseCommand):
     ) -> None:
         if not file.is_file():
             raise CommandError(f"there is no file {file}")
-        own = season_named(season) if season else None
+        own = get_season_or_command_error(season) if season else None
         try:
             done = import_labels(
                 path=file, filename=file.name, by=None, model=model, season=own
             )
-        except FileRefused as refused:
+        except UploadedFileRefused as refused:
             raise CommandError(
-                "\n".join(["nothing was kept:", *told(refused.problems)])
+                "\n".join(
+                    ["nothing was kept:", *format_problem_lines(refused.problems)]
+                )
             ) from refused
         self.stdout.write(
             f"{count_with_noun(done.added, 'label')} of {done.judge} added, {done.known} were there; "

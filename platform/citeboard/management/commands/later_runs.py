@@ -5,9 +5,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import count_with_noun
-from citeboard.ops.backups import BackupRefused
-from citeboard.ops.later_runs import runs_missing_in_backup, save_runs
-from tasks.management.problems import refusing
+from citeboard.ops.backups import BackupNotPossible
+from citeboard.ops.later_runs import export_runs, find_runs_missing_in_backup
+from tasks.management.problems import convert_to_command_error
 
 
 class Command(BaseCommand):
@@ -29,9 +29,11 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, backup: Path, **options: Any) -> None:
         folder: Path | None = options["save"]
-        with refusing(BackupRefused, OSError, words=f"{folder or backup}: {{}}"):
-            runs = runs_missing_in_backup(backup)
-            lost = save_runs(runs, folder) if folder else []
+        with convert_to_command_error(
+            BackupNotPossible, OSError, words=f"{folder or backup}: {{}}"
+        ):
+            runs = find_runs_missing_in_backup(backup)
+            lost = export_runs(runs, folder) if folder else []
         for run in runs:
             task, sent = run.phase.task, f"{run.submitted_at:%Y-%m-%d %H:%M:%S} UTC"
             place = f"{task.season.slug}/{task.slug}/{run.phase.slug}"

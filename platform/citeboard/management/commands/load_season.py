@@ -10,29 +10,33 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.template.loader import render_to_string
 
-from citeboard.acts.rehearsal import rehearsed_load
+from citeboard.acts.rehearsal import rehearse_season_load
 from citeboard.core.words import format_setting
 from tasks.gold.early import EmbargoBreach, UnequalPublicParts, confirm_disclosure
-from tasks.management.problems import LET_OUT, REFUSED, problems_told
+from tasks.management.problems import (
+    EMBARGO_BREACH_OPTION_HELP,
+    REFUSED_INPUT_EXIT_CODE,
+    report_refused_input,
+)
 from tasks.seasons.file.entries import SEASON_FILE_NAME
-from tasks.seasons.file.load import LoadResult, load_season
+from tasks.seasons.file.load import SeasonLoadResult, load_season
 from tasks.seasons.file.plan import (
-    NO_LAST_VALUE,
+    UNKNOWN_LAST_VALUE,
     ConflictDecisions,
-    LoadConflicts,
     SettingDifference,
+    UndecidedLoadConflicts,
     UnknownDecisionKey,
 )
 from tasks.seasons.file.sent import open_season_zip
 
-#: The exit code CONFLICT means that a season file would undo changes of the season.
-CONFLICT = 3
+#: The exit code CONFLICT_EXIT_CODE means that a season file would undo changes of the season.
+CONFLICT_EXIT_CODE = 3
 
 
 @contextmanager
 def _open_season_reader(
     folder: Path, given: Mapping[str, Any]
-) -> Iterator[Callable[..., LoadResult]]:
+) -> Iterator[Callable[..., SeasonLoadResult]]:
     if folder.suffix.lower() != ".zip":
         yield partial(load_season, folder, **given)
         return
@@ -64,7 +68,7 @@ class Command(BaseCommand):
             metavar="TEXT",
             help="why gold that the site has already is corrected",
         )
-        add("--let-out", metavar="TASK", default="", help=LET_OUT)
+        add("--let-out", metavar="TASK", default="", help=EMBARGO_BREACH_OPTION_HELP)
         add(
             "--dry-run",
             action="store_true",
@@ -98,13 +102,13 @@ class Command(BaseCommand):
         rehearsal = None
         try:
             with (
-                problems_told(self, otherwise="nothing was loaded"),
+                report_refused_input(self, otherwise="nothing was loaded"),
                 confirm_disclosure(options["let_out"], options["reason"]),
                 _open_season_reader(folder, given) as load,
             ):
                 loaded = load(dry_run=options["dry_run"])
                 if options["dry_run"]:
-                    rehearsal = rehearsed_load(
+                    rehearsal = rehearse_season_load(
                         loaded.season if loaded.season.pk else None, load
                     )
         except (UnknownDecisionKey, UnequalPublicParts, EmbargoBreach) as refused:
@@ -113,13 +117,15 @@ class Command(BaseCommand):
                 if isinstance(refused, EmbargoBreach)
                 else "; nothing was loaded"
             )
-            raise CommandError(f"{refused}{more}", returncode=REFUSED) from refused
-        except LoadConflicts as found:
-            self._tell_conflicts(found.conflicts)
+            raise CommandError(
+                f"{refused}{more}", returncode=REFUSED_INPUT_EXIT_CODE
+            ) from refused
+        except UndecidedLoadConflicts as found:
+            self._print_conflicts(found.conflicts)
             raise CommandError(
                 f"{found}; nothing was loaded. --apply KEY … or --apply all gives them what the file says, "
                 "--keep KEY … leaves them",
-                returncode=CONFLICT,
+                returncode=CONFLICT_EXIT_CODE,
             ) from found
         for change in loaded.changes:
             self.stdout.write(change)
@@ -127,7 +133,7 @@ class Command(BaseCommand):
             self.stdout.write(
                 f"  {row.key}: {format_setting(row.site, row.key)} → {format_setting(row.file, row.key)}"
             )
-        self._tell_conflicts(loaded.conflicts)
+        self._print_conflicts(loaded.conflicts)
         if not loaded.changes and not loaded.differences and not loaded.conflicts:
             self.stdout.write(f"season {loaded.season.slug}: nothing to change")
         for notice in loaded.notices:
@@ -137,11 +143,11 @@ class Command(BaseCommand):
             text = render_to_string("organise/rehearsed.txt", context)
             self.stdout.write("\n".join(line for line in text.splitlines() if line))
 
-    def _tell_conflicts(self, conflicts: list[SettingDifference]) -> None:
+    def _print_conflicts(self, conflicts: list[SettingDifference]) -> None:
         for row in conflicts:
             last = (
                 ""
-                if row.last is NO_LAST_VALUE
+                if row.last is UNKNOWN_LAST_VALUE
                 else f", which said {format_setting(row.last, row.key)} before"
             )
             here, there = (

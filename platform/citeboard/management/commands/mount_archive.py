@@ -4,8 +4,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from scoring.exchange.mounted import MountRefused, mount, unmount_archive
-from tasks.management.problems import refusing
+from scoring.exchange.mounted import (
+    ArchiveMountRefused,
+    unmount_archive,
+    verify_and_mount_archive,
+)
+from tasks.management.problems import convert_to_command_error
 from tasks.types import InputRefused
 
 
@@ -35,12 +39,14 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if bool(options["archive"]) == bool(options["unmount"]):
             raise CommandError("give a folder to be mounted, or --unmount SLUG")
-        with refusing(InputRefused, MountRefused, words="not mounted: {}"):
+        with convert_to_command_error(
+            InputRefused, ArchiveMountRefused, words="not mounted: {}"
+        ):
             if options["unmount"]:
                 unmount_archive(options["unmount"])
                 self.stdout.write(f"{options['unmount']} is not shown any more")
                 return
-            made = mount(options["archive"], options["slug"])
+            made = verify_and_mount_archive(options["archive"], options["slug"])
         self.stdout.write(
             f"{made.title}: {made.mount['verified']}; shown at /archives/{made.slug}/"
         )

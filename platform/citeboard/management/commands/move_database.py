@@ -12,11 +12,11 @@ from django.db import Error as DatabaseTrouble, connection, connections, transac
 from django.db.models import JSONField, Model
 
 from citeboard.core import database, env
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.core.words import count_with_noun
-from tasks.management.problems import refusing
+from tasks.management.problems import convert_to_command_error
 
-TARGET = "moved_to"
+TARGET_DATABASE_ALIAS = "moved_to"
 
 
 class Command(BaseCommand):
@@ -31,7 +31,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with refusing(Refused, ValueError, words="Nothing is moved: {}"):
+        with convert_to_command_error(
+            ActionRefused, ValueError, words="Nothing is moved: {}"
+        ):
             tables = move_database(options["address"])
         for name, number in tables.items():
             self.stdout.write(f"{number:>10,}  {name}")
@@ -48,22 +50,28 @@ def move_database(address: str) -> dict[str, int]:
     an invalid URL.
     """
     if connection.vendor != "sqlite":
-        raise Refused("this site's database is PostgreSQL already")
-    if missing := database.schema_state().missing:
-        raise Refused(
+        raise ActionRefused("this site's database is PostgreSQL already")
+    if missing := database.read_schema_state().missing:
+        raise ActionRefused(
             f"the database is {len(missing)} migration(s) behind; run `manage.py migrate` first"
         )
-    connections.databases[TARGET] = {
+    connections.databases[TARGET_DATABASE_ALIAS] = {
         **connections.databases["default"],
-        **env.database_settings(address),
+        **env.build_database_settings(address),
     }
-    target = connections[TARGET]
+    target = connections[TARGET_DATABASE_ALIAS]
     if target.vendor != "postgresql":
-        raise Refused(f"the new database is {target.display_name}; expected PostgreSQL")
+        raise ActionRefused(
+            f"the new database is {target.display_name}; expected PostgreSQL"
+        )
     try:
         if target.introspection.table_names():
-            raise Refused("the new database has tables already; expected an empty one")
-        call_command("migrate", database=TARGET, interactive=False, verbosity=0)
+            raise ActionRefused(
+                "the new database has tables already; expected an empty one"
+            )
+        call_command(
+            "migrate", database=TARGET_DATABASE_ALIAS, interactive=False, verbosity=0
+        )
         models = [
             model
             for model in apps.get_models(include_auto_created=True)
@@ -72,7 +80,7 @@ def move_database(address: str) -> dict[str, int]:
         # The transaction blocks writes to SQLite while rows are copied and compared.
         with (
             transaction.atomic(),
-            transaction.atomic(using=TARGET),
+            transaction.atomic(using=TARGET_DATABASE_ALIAS),
             target.cursor() as cursor,
         ):
             cursor.execute("SET CONSTRAINTS ALL DEFERRED")
@@ -88,7 +96,7 @@ def move_database(address: str) -> dict[str, int]:
             for statement in target.ops.sequence_reset_sql(no_style(), models):
                 cursor.execute(statement)
     except DatabaseTrouble as reason:
-        raise Refused(f"the new database says: {reason}") from reason
+        raise ActionRefused(f"the new database says: {reason}") from reason
     finally:
         target.close()
     return tables
@@ -97,7 +105,7 @@ def move_database(address: str) -> dict[str, int]:
 def _copy_table(model: type[Model], cursor: Any) -> int:
     meta = model._meta  # noqa: SLF001  (public by name)
     fields = meta.concrete_fields
-    quote = connections[TARGET].ops.quote_name
+    quote = connections[TARGET_DATABASE_ALIAS].ops.quote_name
     columns = ", ".join(quote(str(field.column)) for field in fields)
     with cursor.copy(f"COPY {quote(meta.db_table)} ({columns}) FROM STDIN") as copy:
         for row in _iterate_rows(model, "default"):
@@ -109,9 +117,11 @@ def _copy_table(model: type[Model], cursor: Any) -> int:
                     for field, value in zip(fields, row, strict=True)
                 ]
             )
-    before, after = (_count_and_digest(model, alias) for alias in ("default", TARGET))
+    before, after = (
+        _count_and_digest(model, alias) for alias in ("default", TARGET_DATABASE_ALIAS)
+    )
     if before != after:
-        raise Refused(
+        raise ActionRefused(
             f"{meta.db_table} has {before[0]:,} rows and came as {after[0]:,}, or as others"
         )
     return before[0]

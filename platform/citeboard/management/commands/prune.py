@@ -4,17 +4,22 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from citeboard.core.words import format_file_size
-from citeboard.ops.pruning import ROWS_DELETED_BY_AGE, prune
+from citeboard.ops.pruning import ROWS_DELETABLE_BY_AGE, delete_unneeded_data
 
-#: `prune` keeps rows younger than MIN_DAYS, which users or API clients may request.
-MIN_DAYS = 30
+#: `prune` keeps rows younger than MIN_RETENTION_DAYS, which users or API clients may request.
+MIN_RETENTION_DAYS = 30
 
 
-def _kind_and_days(text: str) -> tuple[str, int]:
+def _parse_kind_and_days(text: str) -> tuple[str, int]:
     kind, _, days = text.partition("=")
-    if kind not in ROWS_DELETED_BY_AGE or not days.isdecimal() or int(days) < MIN_DAYS:
+    if (
+        kind not in ROWS_DELETABLE_BY_AGE
+        or not days.isdecimal()
+        or int(days) < MIN_RETENTION_DAYS
+    ):
         raise ArgumentTypeError(
-            f"{text!r} is not one of {', '.join(ROWS_DELETED_BY_AGE)}, then = and at least {MIN_DAYS} days"
+            f"{text!r} is not one of {', '.join(ROWS_DELETABLE_BY_AGE)}, "
+            f"then = and at least {MIN_RETENTION_DAYS} days"
         )
     return kind, int(days)
 
@@ -35,9 +40,10 @@ class Command(BaseCommand):
             "--older-than",
             nargs="+",
             default=[],
-            type=_kind_and_days,
+            type=_parse_kind_and_days,
             metavar="KIND=DAYS",
-            help=f"also remove rows by age, of {' and '.join(ROWS_DELETED_BY_AGE)}; at least {MIN_DAYS} days",
+            help=f"also remove rows by age, of {' and '.join(ROWS_DELETABLE_BY_AGE)}; "
+            f"at least {MIN_RETENTION_DAYS} days",
         )
 
     def handle(
@@ -48,6 +54,6 @@ class Command(BaseCommand):
         **options: Any,
     ) -> None:
         verb = "would be removed" if dry_run else "removed"
-        for found in prune(dry_run=dry_run, days=dict(older_than)):
+        for found in delete_unneeded_data(dry_run=dry_run, days=dict(older_than)):
             size = f", {format_file_size(found.size)}" if found.size else ""
             self.stdout.write(f"{found.count:>8} {found.what} {verb}{size}")

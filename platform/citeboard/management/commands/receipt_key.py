@@ -3,10 +3,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from scoring.receipts import log
-from scoring.receipts.log import current_signing_key, signing_key_problem
-from tasks.management.problems import refusing
+from scoring.receipts.log import find_current_signing_key, find_signing_key_problem
+from tasks.management.problems import convert_to_command_error
 
 
 class Command(BaseCommand):
@@ -21,7 +21,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, replace: bool, **options: Any) -> None:
         if replace:
-            with refusing(Refused):
+            with convert_to_command_error(ActionRefused):
                 key = log.replace_signing_key()
             if not key.endorsement and log.describe_signing_keys()[1:]:
                 self.stderr.write(
@@ -29,9 +29,9 @@ class Command(BaseCommand):
                     "told of the new one in another way."
                 )
             self.stdout.write(
-                f"{log.append_waiting_receipts()} receipts that waited are in the log."
+                f"{log.append_waiting_receipts_to_log()} receipts that waited are in the log."
             )
-        if lost := signing_key_problem():
+        if lost := find_signing_key_problem():
             raise CommandError(f"Receipts wait: {lost}. --replace makes another key.")
-        log.keep_log_current()
-        self.stdout.write(str(current_signing_key()))
+        log.create_or_extend_receipt_log()
+        self.stdout.write(str(find_current_signing_key()))

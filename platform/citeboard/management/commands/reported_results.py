@@ -7,7 +7,7 @@ from django.db import transaction
 
 from scoring.models import Paper
 from scoring.results.publications import reading, season_results
-from tasks.management.problems import problems_told
+from tasks.management.problems import report_refused_input
 from tasks.types import InputRefused
 
 
@@ -24,7 +24,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        with problems_told(self, otherwise="nothing was loaded"):
+        with report_refused_input(self, otherwise="nothing was loaded"):
             read, refused = [], []
             for path in options["files"]:
                 try:

@@ -3,9 +3,13 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.refusals import Refused
-from scoring.worker.rescoring import rescore_at_once, rescore_run, stop_rescoring
-from tasks.management.problems import refusing
+from citeboard.core.refusals import ActionRefused
+from scoring.worker.rescoring import (
+    queue_all_rescorings_of_phase,
+    rescore_run,
+    stop_rescoring,
+)
+from tasks.management.problems import convert_to_command_error
 from tasks.models import Gold, Phase, Submission
 from tasks.seasons.access import AddressNotFound, find_phase_by_address
 
@@ -40,7 +44,7 @@ class Command(BaseCommand):
         if options["run"] is not None:
             if options["stop"]:
                 raise CommandError("--stop takes a phase or a season")
-            self.run_anew(options["run"])
+            self.rescore_run(options["run"])
             return
         for phase in self.phases(options):
             if options["stop"]:
@@ -53,7 +57,7 @@ class Command(BaseCommand):
 
     def phases(self, options: dict[str, Any]) -> list[Phase]:
         if options["phase"] is not None:
-            with refusing(AddressNotFound):
+            with convert_to_command_error(AddressNotFound):
                 return [find_phase_by_address(options["phase"])]
         phases = Phase.objects.select_related("task__season").filter(
             task__season__slug=options["season"]
@@ -68,7 +72,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"split {phase.split} has no gold yet; load_gold or load_season brings it"
             )
-        jobs = rescore_at_once(phase)
+        jobs = queue_all_rescorings_of_phase(phase)
         where = "" if is_one else f"{phase.task.slug}/{phase.slug}: "
         message = (
             f"every run has been queued or scored against gold v{gold.number} already"
@@ -78,7 +82,7 @@ class Command(BaseCommand):
             message = f"{len(jobs)} scorings queued for {runs} runs, against gold v{gold.number}"
         self.stdout.write(f"{where}{message}")
 
-    def run_anew(self, number: int) -> None:
+    def rescore_run(self, number: int) -> None:
         run = (
             Submission.objects.select_related("phase__task__season")
             .filter(pk=number)
@@ -86,7 +90,7 @@ class Command(BaseCommand):
         )
         if run is None:
             raise CommandError(f"there is no run {number}")
-        with refusing(Refused):
+        with convert_to_command_error(ActionRefused):
             queued = rescore_run(submission=run, by=None)
         message = (
             f"{queued} scorings of {run} queued"

@@ -6,10 +6,10 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import count_with_noun
 from citeboard.ops import backups, bucket_backups
-from tasks.management.problems import refusing
+from tasks.management.problems import convert_to_command_error
 
-#: The exit code DIFFERS means that a restored file or board differs from the backup.
-DIFFERS = 3
+#: The exit code DIFFERENT_BOARDS_EXIT_CODE means that a restored file or board differs from the backup.
+DIFFERENT_BOARDS_EXIT_CODE = 3
 
 
 class Command(BaseCommand):
@@ -39,7 +39,9 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         target = options["target"].absolute()
-        with refusing(backups.BackupRefused, OSError, words=f"{target}: {{}}"):
+        with convert_to_command_error(
+            backups.BackupNotPossible, OSError, words=f"{target}: {{}}"
+        ):
             if options["bucket"]:
                 bucket_backups.download_backup(
                     bucket_backups.open_bucket(options["bucket"]),
@@ -65,6 +67,7 @@ class Command(BaseCommand):
             for name in differing:
                 self.stderr.write(f"{name} is not what it was")
             raise CommandError(
-                "The site is restored and is not what it was", returncode=DIFFERS
+                "The site is restored and is not what it was",
+                returncode=DIFFERENT_BOARDS_EXIT_CODE,
             )
         self.stdout.write("Every file and every board is what it was.")

@@ -3,8 +3,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.refusals import Refused
-from scoring.worker.baseline_runs import baseline_names_for, request_baselines
+from citeboard.core.refusals import ActionRefused
+from scoring.worker.baseline_runs import list_baseline_names, request_baselines
 from tasks.models import Phase, Season
 
 
@@ -29,16 +29,16 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         phases, wanted = self.phases(options), options["baseline"] or []
-        known = {name for phase in phases for name in baseline_names_for(phase)}
+        known = {name for phase in phases for name in list_baseline_names(phase)}
         if unknown := [name for name in wanted if name not in known]:
             there_are = ", ".join(sorted(known)) or "none"
             raise CommandError(
                 f"no baseline “{unknown[0]}” of these tasks; there are {there_are}"
             )
         for phase in phases:
-            self.ask_for(
+            self.request_phase_baselines(
                 phase,
-                [name for name in baseline_names_for(phase) if name in wanted]
+                [name for name in list_baseline_names(phase) if name in wanted]
                 if wanted
                 else None,
             )
@@ -65,14 +65,14 @@ class Command(BaseCommand):
             phases.select_related("task__season").order_by("task__position", "position")
         )
 
-    def ask_for(self, phase: Phase, names: list[str] | None) -> None:
+    def request_phase_baselines(self, phase: Phase, names: list[str] | None) -> None:
         where = f"{phase.task.slug}/{phase.slug}"
-        if not baseline_names_for(phase) or names == []:
+        if not list_baseline_names(phase) or names == []:
             self.stdout.write(f"{where}: {phase.task.type} has no built-in baselines")
             return
         try:
             asked = request_baselines(phase=phase, names=names, by=None)
-        except Refused as reason:
+        except ActionRefused as reason:
             self.stdout.write(f"{where}: {reason}")
             return
         for request in asked:

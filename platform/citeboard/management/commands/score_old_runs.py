@@ -7,9 +7,12 @@ from typing import Any
 from django.core.management.base import BaseCommand
 
 from citeboard.core.words import count_with_noun
-from citeboard.management.commands.import_bundle import as_zip, organiser_named
+from citeboard.management.commands.import_bundle import (
+    find_organiser_by_email,
+    open_as_zip,
+)
 from scoring.exchange.bundles.scored_again import queue_and_finish_old_runs
-from tasks.management.problems import phase_named, problems_told
+from tasks.management.problems import get_phase_or_command_error, report_refused_input
 
 
 class Command(BaseCommand):
@@ -31,11 +34,14 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        path, by = options["runs"], organiser_named(options["organiser"])
-        phase = phase_named(
+        path, by = options["runs"], find_organiser_by_email(options["organiser"])
+        phase = get_phase_or_command_error(
             season=options["season"], task=options["task"], phase=options["phase"]
         )
-        with problems_told(self, otherwise="no run was taken"), as_zip(path) as packed:
+        with (
+            report_refused_input(self, otherwise="no run was taken"),
+            open_as_zip(path) as packed,
+        ):
             done = queue_and_finish_old_runs(
                 phase=phase, path=packed, filename=path.name, by=by
             )

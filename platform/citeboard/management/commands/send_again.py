@@ -6,7 +6,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core.words import count_with_noun
 from citeboard.ops.later_runs import RunNotAccepted, read_saved_runs, submit_saved_run
-from tasks.management.problems import refusing
+from tasks.management.problems import convert_to_command_error
 
 
 class Command(BaseCommand):
@@ -22,7 +22,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: Path, **options: Any) -> None:
         sent, there, refused = 0, 0, []
-        with refusing(RunNotAccepted, OSError, words=f"{folder}: {{}}"):
+        with convert_to_command_error(RunNotAccepted, OSError, words=f"{folder}: {{}}"):
             for saved in read_saved_runs(folder):
                 try:
                     run = submit_saved_run(saved, folder)

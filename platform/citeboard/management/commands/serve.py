@@ -13,8 +13,13 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import DatabaseError, connection
 
 from citeboard.core import database, processes
-from citeboard.ops.serving import SERVED_PARTS, SITE, ServingFailed, SiteSupervisor
-from tasks.seasons.organisers import how_to_begin
+from citeboard.ops.serving import (
+    SITE_PROCESS_KIND,
+    SUPERVISED_PROCESS_KINDS,
+    ServingFailed,
+    SiteSupervisor,
+)
+from tasks.seasons.organisers import write_first_organiser_instructions
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +35,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
             "--only",
-            choices=SERVED_PARTS,
+            choices=SUPERVISED_PROCESS_KINDS,
             help="one of the two, where the other runs elsewhere",
         )
         parser.add_argument(
@@ -40,30 +45,32 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, only: str | None, **options: Any) -> None:
-        parts = (only,) if only else SERVED_PARTS
-        if SITE in parts and (
+        parts = (only,) if only else SUPERVISED_PROCESS_KINDS
+        if SITE_PROCESS_KIND in parts and (
             words := processes.find_port_problem(settings.BIND, settings.PORT)
         ):
             raise CommandError(words)
         prepare_database(migrates=not options["no_migrate"])
-        if SITE in parts and not is_gathered():
-            gather()
-        if SITE in parts and (words := how_to_begin()):
-            self.say(words)
+        if SITE_PROCESS_KIND in parts and not are_static_files_collected():
+            collect_static_files()
+        if SITE_PROCESS_KIND in parts and (
+            words := write_first_organiser_instructions()
+        ):
+            self.write_status_line(words)
         connection.close()
         try:
-            SiteSupervisor(parts, announce=self.say).run()
+            SiteSupervisor(parts, announce=self.write_status_line).run()
         except database.UnusableSchema as reason:
             raise CommandError(str(reason), returncode=reason.exit_code) from reason
         except ServingFailed as reason:
             raise CommandError(str(reason)) from reason
 
-    def say(self, words: str) -> None:
+    def write_status_line(self, words: str) -> None:
         self.stdout.write(words)
         self.stdout.flush()
 
 
-def is_gathered() -> bool:
+def are_static_files_collected() -> bool:
     root = Path(settings.STATIC_ROOT)
     try:
         paths = json.loads((root / "staticfiles.json").read_text(encoding="utf-8"))[
@@ -83,7 +90,7 @@ def is_gathered() -> bool:
     return True
 
 
-def gather() -> None:
+def collect_static_files() -> None:
     try:
         call_command("collectstatic", interactive=False, verbosity=0)
     except OSError as reason:
@@ -96,8 +103,8 @@ def gather() -> None:
 
 def prepare_database(*, migrates: bool) -> None:
     try:
-        database.refuse_unusable_schema()
-        missing = database.schema_state().missing
+        database.raise_if_schema_unusable()
+        missing = database.read_schema_state().missing
         if missing and migrates:
             call_command("migrate", interactive=False, verbosity=0)
             missing = []

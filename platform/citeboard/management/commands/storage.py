@@ -8,10 +8,10 @@ from django.core.files.storage import storages
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.core import env, words
-from citeboard.core.storage.copying import copy_all
-from citeboard.ops.pruning import named_files
+from citeboard.core.storage.copying import copy_storage
+from citeboard.ops.pruning import list_referenced_files
 
-SHOWN = 20
+MAX_REFUSED_FILES_PRINTED = 20
 
 
 class Command(BaseCommand):
@@ -36,7 +36,7 @@ class Command(BaseCommand):
     def handle(
         self, *args: Any, source: str, target: str, dry_run: bool, **options: Any
     ) -> None:
-        given, wanted = _storage_settings_at(source), _storage_settings_at(target)
+        given, wanted = _parse_storage_location(source), _parse_storage_location(target)
         if given == wanted:
             raise CommandError("FROM and TO are the same place.")
         name = hashlib.sha256(repr((given, wanted)).encode()).hexdigest()[:16]
@@ -45,9 +45,9 @@ class Command(BaseCommand):
         to: Any = storages.create_storage(wanted)
         tell = self.stdout.write if options["verbosity"] > 1 else lambda _: None
         try:
-            done = copy_all(of, to, journal, tell, is_dry_run=dry_run)
+            done = copy_storage(of, to, journal, tell, is_dry_run=dry_run)
             if not dry_run:
-                lost = {file.name for file in named_files()} - {
+                lost = {file.name for file in list_referenced_files()} - {
                     entry.name for entry in to.entries("")
                 }
                 done.refused += [
@@ -67,11 +67,12 @@ class Command(BaseCommand):
         if done.refused:
             raise CommandError(
                 f"{words.count_with_noun(len(done.refused), 'file')} not copied; "
-                "let the site stay where it is. " + "; ".join(done.refused[:SHOWN])
+                "let the site stay where it is. "
+                + "; ".join(done.refused[:MAX_REFUSED_FILES_PRINTED])
             )
 
 
-def _storage_settings_at(address: str) -> dict[str, Any]:
+def _parse_storage_location(address: str) -> dict[str, Any]:
     if not address.startswith("s3:"):
         folder = Path(address)
         if not folder.is_absolute():

@@ -6,9 +6,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from citeboard.ops.pruning import (
-    POSTING_STEPS,
-    SWEEP_STEPS,
-    post_repeatedly_until,
+    POSTING_STEP_MESSAGES,
+    SWEEP_STEP_MESSAGES,
+    post_mails_and_events_until,
     run_posting_steps,
     run_sweep_steps,
 )
@@ -38,9 +38,12 @@ class Command(BaseCommand):
         self, *args: Any, every: float | None, without_posting: bool, **options: Any
     ) -> None:
         if every is None:
-            done, steps = run_sweep_steps(), len(SWEEP_STEPS)
+            done, steps = run_sweep_steps(), len(SWEEP_STEP_MESSAGES)
             if not without_posting:
-                done, steps = [*done, *run_posting_steps()], steps + len(POSTING_STEPS)
+                done, steps = (
+                    [*done, *run_posting_steps()],
+                    steps + len(POSTING_STEP_MESSAGES),
+                )
             self.stdout.write("; ".join(done))
             if len(done) < steps:
                 raise CommandError(
@@ -49,7 +52,7 @@ class Command(BaseCommand):
             return
         if not without_posting:
             threading.Thread(
-                target=post_repeatedly_until,
+                target=post_mails_and_events_until,
                 args=[threading.Event()],
                 name="posting",
                 daemon=True,

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from citeboard.core.refusals import Refused
+from citeboard.core.refusals import ActionRefused
 from citeboard.core.words import count_with_noun
 from scoring.models import JudgementImport
 from scoring.worker.withdrawal import withdraw_import
@@ -29,7 +29,7 @@ class Command(BaseCommand):
             raise CommandError("the reason is a text of at most 500 characters")
         try:
             done = withdraw_import(source=source, reason=reason.strip(), by=None)
-        except Refused as refused:
+        except ActionRefused as refused:
             raise CommandError(str(refused)) from refused
         self.stdout.write(
             f"{count_with_noun(source.added, 'judgement')} of {source.judge} withdrawn; "

@@ -15,11 +15,11 @@ import yaml
 from django.conf import settings
 from prometheus_client.parser import text_string_to_metric_families
 
-#: The program `promtool` evaluates the alerts at the minutes in EVALUATED_MINUTES.
-EVALUATED_MINUTES = (2, 5, 10, 20, 40, 60)
-UP_SERIES = 'up{job="citeboard",instance="drill"}'
-#: A metric whose name ends with a suffix in COUNTER_SUFFIXES is a counter.
-COUNTER_SUFFIXES = ("_total", "_bucket", "_count", "_sum")
+#: The program `promtool` evaluates the alerts at the minutes in ALERT_EVALUATION_MINUTES.
+ALERT_EVALUATION_MINUTES = (2, 5, 10, 20, 40, 60)
+SITE_UP_SERIES_NAME = 'up{job="citeboard",instance="drill"}'
+#: A metric whose name ends with a suffix in COUNTER_METRIC_SUFFIXES is a counter.
+COUNTER_METRIC_SUFFIXES = ("_total", "_bucket", "_count", "_sum")
 FIRING_ALERTS_EXPRESSION = 'ALERTS{alertstate="firing"}'
 
 
@@ -38,7 +38,7 @@ def parse_metrics(scrape: str) -> dict[str, float]:
     return found
 
 
-def growth_per_minute(name: str, growth: float, seconds: float) -> float:
+def extrapolate_growth_per_minute(name: str, growth: float, seconds: float) -> float:
     """Return the growth of a metric series per minute.
 
     Gauges other than ages do not grow, and an age grows only if the aging state lasts.
@@ -46,7 +46,11 @@ def growth_per_minute(name: str, growth: float, seconds: float) -> float:
     base = name.partition("{")[0]
     if base.endswith("_age_seconds"):
         return 60.0 if growth > 0.9 * seconds else 0.0
-    return max(growth, 0.0) / seconds * 60 if base.endswith(COUNTER_SUFFIXES) else 0.0
+    return (
+        max(growth, 0.0) / seconds * 60
+        if base.endswith(COUNTER_METRIC_SUFFIXES)
+        else 0.0
+    )
 
 
 def extrapolate_metrics(
@@ -55,11 +59,13 @@ def extrapolate_metrics(
     """Return promtool's input, which continues the trend between two scrapes in each
     time series.
     """
-    minutes = EVALUATED_MINUTES[-1]
-    series = [{"series": UP_SERIES, "values": f"{int(bool(last))}x{minutes}"}]
+    minutes = ALERT_EVALUATION_MINUTES[-1]
+    series = [{"series": SITE_UP_SERIES_NAME, "values": f"{int(bool(last))}x{minutes}"}]
     for name, value in last.items():
         if math.isfinite(value):
-            slope = growth_per_minute(name, value - first.get(name, value), seconds)
+            slope = extrapolate_growth_per_minute(
+                name, value - first.get(name, value), seconds
+            )
             values = f"{value:.6f}+{slope:.6f}x{minutes}"
             series.append({"series": name, "values": values})
     return {
@@ -71,7 +77,7 @@ def extrapolate_metrics(
                 "eval_time": f"{minute}m",
                 "exp_samples": [],
             }
-            for minute in EVALUATED_MINUTES
+            for minute in ALERT_EVALUATION_MINUTES
         ],
     }
 

@@ -39,7 +39,7 @@ class InterruptibleProxy:
 
     def _forward_connection(self, near: socket.socket) -> None:
         try:
-            far = _connect_to(*self._target)
+            far = _connect_to_server(*self._target)
         except OSError:
             near.close()
             return
@@ -51,7 +51,7 @@ class InterruptibleProxy:
             ).start()
 
     @contextmanager
-    def shut(self) -> Iterator[None]:
+    def interrupt_connections(self) -> Iterator[None]:
         """Break all connections to the server and refuse new connections."""
         self.close()
         try:
@@ -61,14 +61,14 @@ class InterruptibleProxy:
             self._accept_connections()
 
     def close(self) -> None:
-        _close_socket(self._listener)
+        _shut_down_socket(self._listener)
         with self._lock:
             for each in self._open:
-                _close_socket(each)
+                _shut_down_socket(each)
             self._open.clear()
 
 
-def _connect_to(host: str, port: int) -> socket.socket:
+def _connect_to_server(host: str, port: int) -> socket.socket:
     if not host.startswith("/"):
         return socket.create_connection((host, port))
     far = socket.socket(socket.AF_UNIX)
@@ -84,11 +84,11 @@ def _forward_bytes(source: socket.socket, sink: socket.socket) -> None:
     with suppress(OSError):
         while data := source.recv(65536):
             sink.sendall(data)
-    _close_socket(source)
-    _close_socket(sink)
+    _shut_down_socket(source)
+    _shut_down_socket(sink)
 
 
-def _close_socket(each: socket.socket) -> None:
+def _shut_down_socket(each: socket.socket) -> None:
     with suppress(OSError):
         each.shutdown(socket.SHUT_RDWR)
     each.close()

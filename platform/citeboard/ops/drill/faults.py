@@ -17,25 +17,32 @@ from django.db import connection
 
 from citeboard.ops.drill.site_copy import SiteCopy
 
-TAKEN, AWAY, NO_ROOM, PAGE = 201, 503, 507, 200
+(
+    RUN_ACCEPTED_STATUS,
+    UNAVAILABLE_STATUS,
+    INSUFFICIENT_STORAGE_STATUS,
+    PAGE_SHOWN_STATUS,
+) = 201, 503, 507, 200
 MEGABYTE = 1 << 20
-#: Commands in NAMESPACE_COMMANDS enter a mount namespace, where drills can mount a small disk.
+#: Commands in MOUNT_NAMESPACE_COMMANDS enter a mount namespace, where drills can mount a small disk.
 #: A user without root rights also needs a new user namespace.
-NAMESPACE_COMMANDS = (
+MOUNT_NAMESPACE_COMMANDS = (
     ("unshare", "--mount"),
     ("unshare", "--mount", "--user", "--map-root-user"),
 )
-SQLITE, POSTGRESQL = "sqlite", "postgresql"
+SQLITE_VENDOR, POSTGRESQL_VENDOR = "sqlite", "postgresql"
 IMPORT_SCHEMA_EPOCH_SCRIPT = "from citeboard.core.models import SchemaEpoch as S; "
-RAISE_EPOCH_SCRIPT = (
+RAISE_SCHEMA_EPOCH_SCRIPT = (
     IMPORT_SCHEMA_EPOCH_SCRIPT
     + "S.objects.create(number=S.objects.latest('number').number + 1)"
 )
-TRUNCATE_LOG_SCRIPT = (
+TRUNCATE_SQLITE_LOG_SCRIPT = (
     "from django.db import connection as c; "
     "c.cursor().execute('PRAGMA wal_checkpoint(TRUNCATE)')"
 )
-LOWER_EPOCH_SCRIPT = IMPORT_SCHEMA_EPOCH_SCRIPT + "S.objects.latest('number').delete()"
+LOWER_SCHEMA_EPOCH_SCRIPT = (
+    IMPORT_SCHEMA_EPOCH_SCRIPT + "S.objects.latest('number').delete()"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,13 +59,13 @@ class InjectedFault:
     upload: int
     page: int
     begin: Callable[[SiteCopy], AbstractContextManager[None]]
-    databases: tuple[str, ...] = (SQLITE, POSTGRESQL)
+    databases: tuple[str, ...] = (SQLITE_VENDOR, POSTGRESQL_VENDOR)
     small_disk: Callable[[SiteCopy], Path] | None = None
     tools: tuple[str, ...] = ()
     ends_site: bool = False
     needs_redis: bool = False
 
-    def obstacle(self) -> str:
+    def find_obstacle(self) -> str:
         """Return the reason why this machine cannot inject the fault, or an empty text."""
         if connection.vendor not in self.databases:
             return f"played on {' and '.join(self.databases)} alone"
@@ -76,19 +83,19 @@ def find_namespace_command() -> tuple[str, ...]:
 
     The command prefix is empty if the kernel does not allow mount namespaces.
     """
-    for command in NAMESPACE_COMMANDS:
+    for command in MOUNT_NAMESPACE_COMMANDS:
         with suppress(OSError, subprocess.CalledProcessError):
             subprocess.run([*command, "true"], capture_output=True, check=True)
             return command
     return ()
 
 
-def files_folder(copy: SiteCopy) -> Path:
+def stored_files_folder(copy: SiteCopy) -> Path:
     return copy.data / "files"
 
 
-def runs_folder(copy: SiteCopy) -> Path:
-    return files_folder(copy) / "runs"
+def stored_runs_folder(copy: SiteCopy) -> Path:
+    return stored_files_folder(copy) / "runs"
 
 
 def database_folder(copy: SiteCopy) -> Path:
@@ -100,7 +107,7 @@ def fill_disk(copy: SiteCopy, folder: Path) -> Iterator[None]:
     """Fill the small disk of the copied site, and free the space at the end of the
     block.
     """
-    filler = _path_in_site(copy, folder) / "filler"
+    filler = _path_in_site_namespace(copy, folder) / "filler"
     with filler.open("wb", buffering=0) as file, suppress(OSError):
         while True:
             file.write(b"x" * 4096)
@@ -110,13 +117,13 @@ def fill_disk(copy: SiteCopy, folder: Path) -> Iterator[None]:
         filler.unlink()
 
 
-def _path_in_site(copy: SiteCopy, folder: Path) -> Path:
+def _path_in_site_namespace(copy: SiteCopy, folder: Path) -> Path:
     assert copy.process is not None
     return Path(f"/proc/{copy.process.pid}/root{folder}")
 
 
 def fill_storage_disk(copy: SiteCopy) -> AbstractContextManager[None]:
-    return fill_disk(copy, files_folder(copy))
+    return fill_disk(copy, stored_files_folder(copy))
 
 
 @contextmanager
@@ -125,7 +132,7 @@ def fill_database_disk(copy: SiteCopy) -> Iterator[None]:
 
     The function truncates SQLite's write-ahead log and then fills the disk.
     """
-    copy.required("shell", "--verbosity", "0", "-c", TRUNCATE_LOG_SCRIPT)
+    copy.required("shell", "--verbosity", "0", "-c", TRUNCATE_SQLITE_LOG_SCRIPT)
     with fill_disk(copy, database_folder(copy)):
         yield
 
@@ -140,8 +147,10 @@ def make_storage_read_only(copy: SiteCopy) -> Iterator[None]:
 
 
 def _remount_data_folder(copy: SiteCopy, how: str) -> None:
-    mount = ["mount", "-o", f"remount,{how}", str(files_folder(copy))]
-    subprocess.run([*copy.enter(), *mount], check=True, capture_output=True)
+    mount = ["mount", "-o", f"remount,{how}", str(stored_files_folder(copy))]
+    subprocess.run(
+        [*copy.build_namespace_command(), *mount], check=True, capture_output=True
+    )
 
 
 @contextmanager
@@ -149,7 +158,7 @@ def remove_run_files(copy: SiteCopy) -> Iterator[None]:
     """Remove all stored runs of the copied site, and put the files back at the end of
     the block.
     """
-    folder = runs_folder(copy)
+    folder = stored_runs_folder(copy)
     kept = folder.with_name("runs-kept")
     folder.rename(kept)
     folder.mkdir()
@@ -164,7 +173,7 @@ def remove_run_files(copy: SiteCopy) -> Iterator[None]:
 @contextmanager
 def stop_database(copy: SiteCopy) -> Iterator[None]:
     if copy.door is not None:
-        with copy.door.shut():
+        with copy.door.interrupt_connections():
             yield
         return
     folder = database_folder(copy)
@@ -182,14 +191,14 @@ def make_database_read_only(copy: SiteCopy) -> Iterator[None]:
     standby server after a failover.
     """
     name = copy.environment["DATABASE_URL"].rpartition("/")[2]
-    _alter_database(name, "SET default_transaction_read_only = on")
+    _set_database_option(name, "SET default_transaction_read_only = on")
     try:
         yield
     finally:
-        _alter_database(name, "RESET default_transaction_read_only")
+        _set_database_option(name, "RESET default_transaction_read_only")
 
 
-def _alter_database(name: str, what: str) -> None:
+def _set_database_option(name: str, what: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(f'ALTER DATABASE "{name}" {what}')
         cursor.execute(
@@ -200,11 +209,11 @@ def _alter_database(name: str, what: str) -> None:
 
 @contextmanager
 def raise_schema_epoch(copy: SiteCopy) -> Iterator[None]:
-    copy.required("shell", "--verbosity", "0", "-c", RAISE_EPOCH_SCRIPT)
+    copy.required("shell", "--verbosity", "0", "-c", RAISE_SCHEMA_EPOCH_SCRIPT)
     try:
         yield
     finally:
-        copy.required("shell", "--verbosity", "0", "-c", LOWER_EPOCH_SCRIPT)
+        copy.required("shell", "--verbosity", "0", "-c", LOWER_SCHEMA_EPOCH_SCRIPT)
 
 
 @contextmanager
@@ -232,50 +241,50 @@ INJECTED_FAULTS = (
     InjectedFault(
         name="full-storage",
         what="the disk of stored files is full",
-        upload=NO_ROOM,
-        page=PAGE,
+        upload=INSUFFICIENT_STORAGE_STATUS,
+        page=PAGE_SHOWN_STATUS,
         begin=fill_storage_disk,
-        small_disk=files_folder,
+        small_disk=stored_files_folder,
         tools=("unshare", "nsenter"),
     ),
     InjectedFault(
         name="read-only-storage",
         what="the storage can be read but not written",
-        upload=AWAY,
-        page=PAGE,
+        upload=UNAVAILABLE_STATUS,
+        page=PAGE_SHOWN_STATUS,
         begin=make_storage_read_only,
-        small_disk=files_folder,
+        small_disk=stored_files_folder,
         tools=("unshare", "nsenter"),
     ),
     InjectedFault(
         name="missing-file",
         what="stored files of runs are missing",
-        upload=TAKEN,
-        page=PAGE,
+        upload=RUN_ACCEPTED_STATUS,
+        page=PAGE_SHOWN_STATUS,
         begin=remove_run_files,
     ),
     InjectedFault(
         name="no-database",
         what="the database does not answer",
-        upload=AWAY,
-        page=AWAY,
+        upload=UNAVAILABLE_STATUS,
+        page=UNAVAILABLE_STATUS,
         begin=stop_database,
     ),
     InjectedFault(
         name="read-only-database",
         what="the database can be read but not written, as after a failover",
-        upload=AWAY,
-        page=PAGE,
+        upload=UNAVAILABLE_STATUS,
+        page=PAGE_SHOWN_STATUS,
         begin=make_database_read_only,
-        databases=(POSTGRESQL,),
+        databases=(POSTGRESQL_VENDOR,),
     ),
     InjectedFault(
         name="full-database",
         what="the disk of the database is full",
-        upload=NO_ROOM,
-        page=PAGE,
+        upload=INSUFFICIENT_STORAGE_STATUS,
+        page=PAGE_SHOWN_STATUS,
         begin=fill_database_disk,
-        databases=(SQLITE,),
+        databases=(SQLITE_VENDOR,),
         small_disk=database_folder,
         tools=("unshare", "nsenter"),
     ),
@@ -290,16 +299,16 @@ INJECTED_FAULTS = (
     InjectedFault(
         name="locked-database",
         what="another program holds the lock of SQLite",
-        upload=AWAY,
-        page=PAGE,
+        upload=UNAVAILABLE_STATUS,
+        page=PAGE_SHOWN_STATUS,
         begin=lock_database,
-        databases=(SQLITE,),
+        databases=(SQLITE_VENDOR,),
     ),
     InjectedFault(
         name="no-redis",
         what="Redis does not answer",
-        upload=TAKEN,
-        page=PAGE,
+        upload=RUN_ACCEPTED_STATUS,
+        page=PAGE_SHOWN_STATUS,
         begin=stop_redis,
         tools=("redis-server",),
         needs_redis=True,

@@ -8,10 +8,10 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-START_SECONDS = 20.0
+REDIS_START_TIMEOUT_SECONDS = 20.0
 
 
-class TemporaryRedis:
+class TemporaryRedisServer:
     def __init__(self, folder: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = int(free.getsockname()[1])
@@ -37,7 +37,7 @@ class TemporaryRedis:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        until = time.monotonic() + START_SECONDS
+        until = time.monotonic() + REDIS_START_TIMEOUT_SECONDS
         while time.monotonic() < until:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port)):
                 return

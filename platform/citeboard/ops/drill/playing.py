@@ -14,26 +14,31 @@ from dataclasses import dataclass, field, replace
 
 from citeboard.ops.drill.alarms import find_firing_alerts, parse_metrics
 from citeboard.ops.drill.faults import (
-    AWAY,
-    NO_ROOM,
+    INSUFFICIENT_STORAGE_STATUS,
+    UNAVAILABLE_STATUS,
     InjectedFault,
     find_namespace_command,
 )
-from citeboard.ops.drill.own_redis import TemporaryRedis
-from citeboard.ops.drill.site_copy import DrillStopped, SiteCopy, SiteResponse, wait_for
+from citeboard.ops.drill.own_redis import TemporaryRedisServer
+from citeboard.ops.drill.site_copy import (
+    SiteCopy,
+    SiteCopyFailed,
+    SiteResponse,
+    wait_until,
+)
 
-#: Health probes notice a fault within NOTICE_WITHIN_SECONDS seconds.
-NOTICE_WITHIN_SECONDS = 15.0
+#: Health probes notice a fault within MAX_NOTICE_SECONDS seconds.
+MAX_NOTICE_SECONDS = 15.0
 #: Metrics are scraped every SCRAPE_INTERVAL_SECONDS seconds, less often than sweeps run.
 SCRAPE_INTERVAL_SECONDS = 15.0
 #: A drill mounts a small disk with SMALL_DISK_FREE_MB free megabytes.
 SMALL_DISK_FREE_MB = 24
-SEASON_PATH = "/seasons/demo/"
-FINAL_STATUSES = ("scored", "failed")
+DEMO_SEASON_PATH = "/seasons/demo/"
+FINAL_RUN_STATUSES = ("scored", "failed")
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrillOutcome:
+class FaultObservations:
     """The observations of the copied site during and after a fault.
 
     ``alarms`` maps each alert to the minute at which the alert fires, and is None
@@ -53,11 +58,13 @@ class DrillOutcome:
     ends: list[str] = field(default_factory=list)
 
     @property
-    def causes(self) -> list[str]:
+    def doctor_finding_texts(self) -> list[str]:
         return [f"{finding['name']}: {finding['found']}" for finding in self.doctor]
 
 
-def unmet_requirements(fault: InjectedFault, outcome: DrillOutcome) -> list[str]:
+def find_unmet_requirements(
+    fault: InjectedFault, outcome: FaultObservations
+) -> list[str]:
     """Return the requirements of a fault that the copy of the site did not meet in a
     drill.
     """
@@ -68,9 +75,14 @@ def unmet_requirements(fault: InjectedFault, outcome: DrillOutcome) -> list[str]
     ):
         if answer.status != expected:
             found.append(f"{what} was answered {answer.status}, expected {expected}")
-        if answer.status in (AWAY, NO_ROOM) and "retry-after" not in answer.headers:
+        if (
+            answer.status in (UNAVAILABLE_STATUS, INSUFFICIENT_STORAGE_STATUS)
+            and "retry-after" not in answer.headers
+        ):
             found.append(f"the answer to {what} has no Retry-After")
-    if fault.upload in (AWAY, NO_ROOM) and not (outcome.causes or _is_noticed(outcome)):
+    if fault.upload in (UNAVAILABLE_STATUS, INSUFFICIENT_STORAGE_STATUS) and not (
+        outcome.doctor_finding_texts or _is_fault_noticed(outcome)
+    ):
         found.append("neither probe nor doctor shows it")
     lost = [end or "gone" for end in outcome.ends if end != "scored"]
     if lost:
@@ -80,57 +92,59 @@ def unmet_requirements(fault: InjectedFault, outcome: DrillOutcome) -> list[str]
     return found
 
 
-def _is_noticed(outcome: DrillOutcome) -> bool:
+def _is_fault_noticed(outcome: FaultObservations) -> bool:
     return outcome.probe.status != 200 or bool(outcome.probe.facts.get("missing"))
 
 
-def inject_fault(fault: InjectedFault, copy: SiteCopy) -> DrillOutcome:
+def inject_fault_and_observe(fault: InjectedFault, copy: SiteCopy) -> FaultObservations:
     """Inject a fault into the copy of the site, and return the outcome.
 
-    Raises DrillStopped if the copy of the site does not recover.
+    Raises SiteCopyFailed if the copy of the site does not recover.
     """
-    with _copy_for_fault(fault, copy) as prepared:
+    with _prepare_copy_for_fault(fault, copy) as prepared:
         if fault.ends_site:
-            return _inject_fatal_fault(fault, prepared)
+            return _inject_fatal_fault_and_restart(fault, prepared)
         with prepared.served():
             taken = [prepared.upload()]
-            quiet, known = _alerts_without_fault(prepared), _doctor_findings(prepared)
+            quiet, known = _find_alerts_without_fault(prepared), _run_doctor(prepared)
             with fault.begin(prepared):
                 outcome = _observe_site(prepared)
             taken.append(outcome.upload)
             outcome = replace(
                 outcome,
-                alarms=_new_alerts(outcome.alarms, quiet),
-                doctor=_new_findings(outcome.doctor, known),
+                alarms=_subtract_known_alerts(outcome.alarms, quiet),
+                doctor=_subtract_known_findings(outcome.doctor, known),
             )
             return _await_recovery(prepared, outcome, taken)
 
 
-def _inject_fatal_fault(fault: InjectedFault, copy: SiteCopy) -> DrillOutcome:
+def _inject_fatal_fault_and_restart(
+    fault: InjectedFault, copy: SiteCopy
+) -> FaultObservations:
     """Inject a fault that makes the copy of the site exit, and restart the copy after
     the fault.
     """
     with copy.served():
         taken = [copy.upload()]
-        known = _doctor_findings(copy)
+        known = _run_doctor(copy)
         with fault.begin(copy):
-            wait_for(lambda: not copy.is_alive(), "the site does not end")
+            wait_until(lambda: not copy.is_alive(), "the site does not end")
             outcome = _observe_site(copy)
-    outcome = replace(outcome, doctor=_new_findings(outcome.doctor, known))
+    outcome = replace(outcome, doctor=_subtract_known_findings(outcome.doctor, known))
     with copy.served():
         return _await_recovery(copy, outcome, taken)
 
 
 @contextmanager
-def _copy_for_fault(fault: InjectedFault, copy: SiteCopy) -> Iterator[SiteCopy]:
+def _prepare_copy_for_fault(fault: InjectedFault, copy: SiteCopy) -> Iterator[SiteCopy]:
     if fault.small_disk is not None:
         folder = fault.small_disk(copy)
-        yield replace(copy, wrapper=_small_disk_command(str(folder)))
+        yield replace(copy, wrapper=_build_small_disk_command(str(folder)))
         return
     if not fault.needs_redis:
         yield copy
         return
-    redis = TemporaryRedis(copy.folder)
+    redis = TemporaryRedisServer(copy.folder)
     redis.start()
     environment = {**copy.environment, "REDIS_URL": redis.address}
     try:
@@ -139,7 +153,7 @@ def _copy_for_fault(fault: InjectedFault, copy: SiteCopy) -> Iterator[SiteCopy]:
         redis.stop()
 
 
-def _small_disk_command(folder: str) -> tuple[str, ...]:
+def _build_small_disk_command(folder: str) -> tuple[str, ...]:
     """Return the command prefix that mounts a small disk at a folder."""
     script = (
         'kept=$(mktemp -d) && cp -a "$0/." "$kept" && '
@@ -150,35 +164,35 @@ def _small_disk_command(folder: str) -> tuple[str, ...]:
     return (*find_namespace_command(), "sh", "-c", script, folder)
 
 
-def _observe_site(copy: SiteCopy) -> DrillOutcome:
+def _observe_site(copy: SiteCopy) -> FaultObservations:
     began = time.monotonic()
     first = _scrape_metrics(copy)
-    with suppress(DrillStopped):
-        wait_for(
+    with suppress(SiteCopyFailed):
+        wait_until(
             lambda: (
-                not copy.is_ready() or time.monotonic() - began > NOTICE_WITHIN_SECONDS
+                not copy.is_ready() or time.monotonic() - began > MAX_NOTICE_SECONDS
             ),
             "the probe notices nothing",
         )
     probe, page, upload = (
         copy.get("/health/ready"),
-        copy.get(SEASON_PATH),
+        copy.get(DEMO_SEASON_PATH),
         copy.upload(),
     )
     time.sleep(max(0.0, SCRAPE_INTERVAL_SECONDS - (time.monotonic() - began)))
     last, seconds = _scrape_metrics(copy), time.monotonic() - began
-    return DrillOutcome(
+    return FaultObservations(
         probe=probe,
         upload=upload,
         page=page,
-        doctor=_doctor_findings(copy),
+        doctor=_run_doctor(copy),
         alarms=find_firing_alerts(first, last, seconds, copy.folder),
         ready_after=0.0,
         scored_after=0.0,
     )
 
 
-def _alerts_without_fault(copy: SiteCopy) -> dict[str, int] | None:
+def _find_alerts_without_fault(copy: SiteCopy) -> dict[str, int] | None:
     first = _scrape_metrics(copy)
     time.sleep(SCRAPE_INTERVAL_SECONDS)
     return find_firing_alerts(
@@ -186,21 +200,21 @@ def _alerts_without_fault(copy: SiteCopy) -> dict[str, int] | None:
     )
 
 
-def _doctor_findings(copy: SiteCopy) -> list[dict[str, str]]:
+def _run_doctor(copy: SiteCopy) -> list[dict[str, str]]:
     done = copy.manage("doctor", "--json")
     if not done.stdout.startswith("["):
-        raise DrillStopped(f"doctor: {done.stderr.strip()[-500:]}")
+        raise SiteCopyFailed(f"doctor: {done.stderr.strip()[-500:]}")
     output = done.stdout.replace(f"{copy.folder}/", "")
     return [found for found in json.loads(output) if found["state"] != "good"]
 
 
-def _new_findings(
+def _subtract_known_findings(
     findings: list[dict[str, str]], known: list[dict[str, str]]
 ) -> list[dict[str, str]]:
     return [found for found in findings if found not in known]
 
 
-def _new_alerts(
+def _subtract_known_alerts(
     alarms: dict[str, int] | None, quiet: dict[str, int] | None
 ) -> dict[str, int] | None:
     if alarms is None or quiet is None:
@@ -214,21 +228,21 @@ def _scrape_metrics(copy: SiteCopy) -> dict[str, float]:
 
 
 def _await_recovery(
-    copy: SiteCopy, outcome: DrillOutcome, taken: list[SiteResponse]
-) -> DrillOutcome:
+    copy: SiteCopy, outcome: FaultObservations, taken: list[SiteResponse]
+) -> FaultObservations:
     began = time.monotonic()
     last = copy.upload()
     while last.status != 201:
-        if time.monotonic() - began > NOTICE_WITHIN_SECONDS * 8:
-            raise DrillStopped(f"uploads are still answered {last.status}")
+        if time.monotonic() - began > MAX_NOTICE_SECONDS * 8:
+            raise SiteCopyFailed(f"uploads are still answered {last.status}")
         time.sleep(0.5)
         last = copy.upload()
     ready_after = time.monotonic() - began
     runs = [
         int(answer.facts["id"]) for answer in (*taken, last) if answer.status == 201
     ]
-    wait_for(
-        lambda: all(copy.status_of(run) in FINAL_STATUSES for run in runs),
+    wait_until(
+        lambda: all(copy.fetch_run_status(run) in FINAL_RUN_STATUSES for run in runs),
         "runs that were taken are not scored",
         alive=copy.is_alive,
     )
@@ -236,5 +250,5 @@ def _await_recovery(
         outcome,
         ready_after=ready_after,
         scored_after=time.monotonic() - began,
-        ends=[copy.status_of(run) for run in runs],
+        ends=[copy.fetch_run_status(run) for run in runs],
     )

@@ -27,12 +27,12 @@ from django.db import DatabaseError, connection
 
 from citeboard.ops.backups import write_backup
 from citeboard.ops.drill.door import InterruptibleProxy
-from citeboard.ops.drill.own_redis import TemporaryRedis
+from citeboard.ops.drill.own_redis import TemporaryRedisServer
 
 #: A drill waits at most START_TIMEOUT_SECONDS seconds for the copy of the site to start or recover.
 START_TIMEOUT_SECONDS = 300.0
-#: The timeout REQUEST_SECONDS exceeds the 20 s that uploads may wait for SQLite's lock.
-REQUEST_SECONDS = 60.0
+#: The timeout REQUEST_TIMEOUT_SECONDS exceeds the 20 s that uploads may wait for SQLite's lock.
+REQUEST_TIMEOUT_SECONDS = 60.0
 #: The site's copy inherits only the variables in INHERITED_VARIABLES, which contain no server address.
 INHERITED_VARIABLES = (
     "PATH",
@@ -41,8 +41,8 @@ INHERITED_VARIABLES = (
     "CITEBOARD_CONFINEMENT",
     "CITEBOARD_SHARED",
 )
-#: The script PREPARE_SCRIPT removes the webhooks and the upload limits of the copied site.
-PREPARE_SCRIPT = """
+#: The script PREPARE_SITE_COPY_SCRIPT removes the webhooks and the upload limits of the copied site.
+PREPARE_SITE_COPY_SCRIPT = """
 from tasks.models import Delivery, Phase, Webhook
 Delivery.objects.all().delete()
 Webhook.objects.all().delete()
@@ -50,7 +50,7 @@ Phase.objects.update(runs_per_day=None, runs_in_total=None)
 """
 
 
-class DrillStopped(Exception):
+class SiteCopyFailed(Exception):
     """The copy of the site cannot be created or does not start."""
 
 
@@ -89,7 +89,7 @@ class SiteCopy:
     token: str = ""
     run: Path = Path()
     process: subprocess.Popen[bytes] | None = None
-    redis: TemporaryRedis | None = None
+    redis: TemporaryRedisServer | None = None
     wrapper: tuple[str, ...] = ()
 
     @property
@@ -107,7 +107,7 @@ class SiteCopy:
     def manage(self, *words: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, str(settings.BASE_DIR / "manage.py"), *words]
         if self.wrapper and self.is_alive():
-            command = [*self.enter(), *command]
+            command = [*self.build_namespace_command(), *command]
         return subprocess.run(
             command,
             env=self.environment,
@@ -116,7 +116,7 @@ class SiteCopy:
             check=False,
         )
 
-    def enter(self) -> list[str]:
+    def build_namespace_command(self) -> list[str]:
         """Return the command prefix that enters the mount namespace of the copy."""
         assert self.process is not None
         command = ["nsenter", "--target", str(self.process.pid), "--mount"]
@@ -127,14 +127,14 @@ class SiteCopy:
     def required(self, *words: str) -> str:
         done = self.manage(*words)
         if done.returncode:
-            raise DrillStopped(f"{words[0]}: {done.stderr.strip()[-1000:]}")
+            raise SiteCopyFailed(f"{words[0]}: {done.stderr.strip()[-1000:]}")
         return done.stdout
 
     def prepare(self) -> None:
         facts = json.loads(
             self.required("demo", "--only", "begin", "--json").strip().splitlines()[-1]
         )
-        self.required("shell", "--verbosity", "0", "-c", PREPARE_SCRIPT)
+        self.required("shell", "--verbosity", "0", "-c", PREPARE_SITE_COPY_SCRIPT)
         phase = facts["phases"][0]
         self.token, self.phase = facts["token"], phase["id"]
         self.run = Path(phase["example_run"])
@@ -151,7 +151,7 @@ class SiteCopy:
             start_new_session=True,
         )
         try:
-            wait_for(self.is_ready, "the copy does not start", alive=self.is_alive)
+            wait_until(self.is_ready, "the copy does not start", alive=self.is_alive)
             yield
         finally:
             self._stop()
@@ -192,7 +192,7 @@ class SiteCopy:
         path = f"/api/v1/phases/{self.phase}/submissions/"
         return self._send_request("POST", path, body, headers)
 
-    def status_of(self, submission: int) -> str:
+    def fetch_run_status(self, submission: int) -> str:
         path = f"/api/v1/submissions/{submission}/"
         headers = {"Authorization": f"Token {self.token}"}
         return str(
@@ -203,7 +203,7 @@ class SiteCopy:
         self, method: str, path: str, body: bytes | None, headers: dict[str, str]
     ) -> SiteResponse:
         port = int(self.environment["PORT"])
-        line = HTTPConnection("127.0.0.1", port, timeout=REQUEST_SECONDS)
+        line = HTTPConnection("127.0.0.1", port, timeout=REQUEST_TIMEOUT_SECONDS)
         try:
             line.request(method, path, body, headers)
             answer = line.getresponse()
@@ -215,7 +215,7 @@ class SiteCopy:
             line.close()
 
 
-def wait_for(
+def wait_until(
     condition: Callable[[], bool],
     otherwise: str,
     *,
@@ -223,12 +223,12 @@ def wait_for(
 ) -> float:
     """Wait until the condition is true, and return the waiting time in seconds.
 
-    Raises DrillStopped if the condition is still false after START_TIMEOUT_SECONDS.
+    Raises SiteCopyFailed if the condition is still false after START_TIMEOUT_SECONDS.
     """
     began = time.monotonic()
     while not condition():
         if time.monotonic() - began > START_TIMEOUT_SECONDS or not alive():
-            raise DrillStopped(otherwise)
+            raise SiteCopyFailed(otherwise)
         time.sleep(0.5)
     return time.monotonic() - began
 
@@ -242,7 +242,7 @@ def restore_site_copy(folder: Path) -> Iterator[SiteCopy]:
     (folder / "database").mkdir(parents=True)
     (folder / "work").mkdir()
     with _create_empty_database(folder) as (address, door):
-        copy = SiteCopy(folder, _environment_variables(folder, address), door)
+        copy = SiteCopy(folder, _build_environment_variables(folder, address), door)
         write_backup(folder / "backup", with_secret=True, is_incremental=False)
         copy.required("migrate", "--verbosity", "0")
         copy.required("restore", str(folder / "backup"), "--overwrite")
@@ -251,7 +251,7 @@ def restore_site_copy(folder: Path) -> Iterator[SiteCopy]:
         yield copy
 
 
-def _environment_variables(folder: Path, address: str) -> dict[str, str]:
+def _build_environment_variables(folder: Path, address: str) -> dict[str, str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     kept = {
@@ -290,7 +290,7 @@ def _create_empty_database(
         try:
             cursor.execute(f'CREATE DATABASE "{name}"')
         except DatabaseError as reason:
-            raise DrillStopped(
+            raise SiteCopyFailed(
                 f"the drill needs a database of its own beside {server.dbname}: {reason}"
             ) from reason
     door = InterruptibleProxy(server.host, server.port)

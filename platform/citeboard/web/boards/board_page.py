@@ -16,20 +16,20 @@ from citeboard.core.words import count_with_noun, join_names
 from citeboard.web.boards.controls import TableControls
 from citeboard.web.boards.page_query import (
     BOARD_FILE_LABELS,
-    DEFAULT_TAB,
+    DEFAULT_TAB_NAME,
     BoardPageParameters,
 )
-from citeboard.web.boards.sections import published_results_tab_context
+from citeboard.web.boards.sections import build_published_results_context
 from citeboard.web.boards.tabs import (
-    CITE,
-    SHARE,
+    CITATION_TAB_NAME,
+    SHARING_TAB_NAME,
     BoardTab,
-    offered_tabs,
-    requested_tab,
+    build_tab_context,
+    find_offered_tabs,
+    find_requested_tab,
     require_offered_tab,
-    tab_context,
 )
-from scoring.exchange.citations import Citation, cite_board
+from scoring.exchange.citations import Citation, build_citation_of_board
 from scoring.models import Rescore, Snapshot
 from scoring.results.board import (
     confirming,
@@ -39,65 +39,69 @@ from scoring.results.board import (
 from scoring.results.board.battles import has_battle_board
 from scoring.results.board.counting import (
     RunAndTeamCounts,
-    automatic_rescore,
     count_runs_and_teams,
-    has_mixed_final_scores,
-    is_going_on,
-    runs_without_outcome_on_gold,
+    find_running_automatic_rescore,
+    find_unfinished_runs_on_gold,
+    has_final_scores_for_some_runs,
+    is_rescore_running,
 )
-from scoring.results.board.formatting import metric_label
-from scoring.results.board.judged import judgement_notes
+from scoring.results.board.formatting import display_name_of_metric
+from scoring.results.board.judged import build_judgement_notes
 from scoring.results.board.judges import (
+    find_ranks_by_first_judge,
     judge_keys_of_rules,
     judge_label,
     judge_on_board,
     judges_of_rules,
     ranking_judge,
-    ranks_by_first_judge,
     ranks_use_labels,
 )
-from scoring.results.board.limit_texts import leak_limit_sentences
-from scoring.results.board.open_gold import gold_commitments_of
-from scoring.results.board.query import RANK, select_and_sort_rows
-from scoring.results.board.snapshots import readable_uncited_snapshots
-from scoring.results.board.standings import FIRST_HUMAN_COLUMN_POSITION, Board, Row
+from scoring.results.board.limit_texts import iterate_leak_limit_sentences
+from scoring.results.board.open_gold import build_gold_commitments
+from scoring.results.board.query import SORT_BY_RANK, select_and_sort_rows
+from scoring.results.board.snapshots import list_readable_uncited_snapshots
+from scoring.results.board.standings import FIRST_HUMAN_COLUMN_POSITION, Board, BoardRow
 from scoring.results.board.table import (
     BoardTable,
-    OwnTeamRun,
-    runs_of_own_teams,
-    shown_columns,
-    sort_order_text,
-    table,
+    RunOfOwnTeamOnBoard,
+    build_board_table,
+    describe_sort_order,
+    list_runs_of_own_teams,
+    select_shown_columns,
 )
-from scoring.results.board.trivial_line import TrivialRunLine, best_trivial_line
+from scoring.results.board.trivial_line import TrivialRunOnBoard, find_best_trivial_run
 from scoring.results.comparison.contenders import TwoRunsQuery
-from scoring.stats.people_and_labels import RATINGS
-from tasks.gold.secrecy import NEVER_ENDING_EMBARGO, ContentKind, embargoes_of
+from scoring.stats.people_and_labels import LEVELS_BY_RATING
+from tasks.gold.secrecy import NEVER_ENDING_EMBARGO, ContentKind, get_embargoes_of_phase
 from tasks.models import Gold, Phase
-from tasks.models.run_cards import searchable_card_facts
-from tasks.types.base import base_rules
-from tasks.types.judge_views import first_judge, judge_key, plain_rules
+from tasks.models.run_cards import collect_searchable_card_facts
+from tasks.types.base import remove_judge_from_rule_set
+from tasks.types.judge_views import (
+    get_first_judge_name,
+    judge_key,
+    select_rule_sets_without_judge,
+)
 
 COUNTING_RULE_TEXTS = {
-    Phase.Counting.BEST: gettext_lazy("The best run of each team"),
-    Phase.Counting.LAST: gettext_lazy("The last scored run of each team"),
-    Phase.Counting.ALL: gettext_lazy("Every run of each team"),
-    Phase.Counting.SELECTED: gettext_lazy(
+    Phase.CountedRunsRule.BEST: gettext_lazy("The best run of each team"),
+    Phase.CountedRunsRule.LAST: gettext_lazy("The last scored run of each team"),
+    Phase.CountedRunsRule.ALL: gettext_lazy("Every run of each team"),
+    Phase.CountedRunsRule.SELECTED: gettext_lazy(
         "The run that each team chose (none where it has not)"
     ),
-    Phase.Counting.PRIORITY: gettext_lazy(
+    Phase.CountedRunsRule.PRIORITY: gettext_lazy(
         "The first %(runs)s of each team by the priority that it gave"
     ),
 }
 
 
-#: With more than MAX_UNCHOSEN_RUNS ranked systems, the page warns about the leader's score.
+#: With more than MAX_RUNS_WITHOUT_SELECTION_WARNING ranked systems, the page warns about the leader's score.
 #: The score of the best of many systems is likely to be overestimated.
-MAX_UNCHOSEN_RUNS = 5
+MAX_RUNS_WITHOUT_SELECTION_WARNING = 5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Embargo:
+class ScoreEmbargo:
     """An embargo on the scores of a board, which another phase imposes.
 
     ``until`` is the end of the embargo, or None if the end is unknown. If another
@@ -108,14 +112,14 @@ class Embargo:
     is_claimed: bool
 
 
-def embargo_of(phase: Phase, kind: ContentKind) -> Embargo | None:
+def find_score_embargo(phase: Phase, kind: ContentKind) -> ScoreEmbargo | None:
     """Return the embargo that other phases with the same gold impose, or None."""
-    binding = embargoes_of(phase).binding(kind)
+    binding = get_embargoes_of_phase(phase).list_binding_embargoes(kind)
     if not binding:
         return None
     end = max(end for end, _holder in binding)
     is_claimed = any(holder.is_claim for _end, holder in binding)
-    return Embargo(
+    return ScoreEmbargo(
         until=None if end == NEVER_ENDING_EMBARGO else end, is_claimed=is_claimed
     )
 
@@ -150,7 +154,7 @@ class BoardPage:
 
     @property
     def of_files(self) -> list[tuple[str, str]]:
-        return self.query.pairs(view=DEFAULT_TAB, adjusts=False)
+        return self.query.pairs(view=DEFAULT_TAB_NAME, adjusts=False)
 
     @property
     def address(self) -> str:
@@ -158,22 +162,22 @@ class BoardPage:
 
     @property
     def shows_scores(self) -> bool:
-        return self.board.visibility == visibility.Visibility.SCORES
+        return self.board.visibility == visibility.BoardVisibility.SCORES
 
     @property
     def shows_ranks(self) -> bool:
-        return self.board.visibility != visibility.Visibility.NOTHING
+        return self.board.visibility != visibility.BoardVisibility.NOTHING
 
     @property
     def phases(self) -> tuple[Phase, ...]:
-        return embargoes_of(self.phase).of_task
+        return get_embargoes_of_phase(self.phase).of_task
 
     @cached_property
-    def turnout(self) -> RunAndTeamCounts:
+    def run_and_team_counts(self) -> RunAndTeamCounts:
         return count_runs_and_teams(self.phase)
 
     @cached_property
-    def kept_back(self) -> Embargo | None:
+    def kept_back(self) -> ScoreEmbargo | None:
         """Return the embargo on the scores of this board, or None without an embargo.
 
         Other phases with the same gold can impose the embargo.
@@ -182,33 +186,40 @@ class BoardPage:
             Phase.Audience.EVERYONE,
             Phase.Audience.RANKS,
         )
-        return embargo_of(self.phase, ContentKind.OTHERS) if is_shown else None
+        return find_score_embargo(self.phase, ContentKind.OTHERS) if is_shown else None
 
     @cached_property
     def commitments(self) -> dict[str, Any] | None:
-        return gold_commitments_of(self.phase, self.board.gold)
+        return build_gold_commitments(self.phase, self.board.gold)
 
     @property
     def is_being_released(self) -> bool:
         return (
-            self.board.audience not in visibility.SEASON_STAFF_AUDIENCES
-            and has_mixed_final_scores(self.phase)
+            self.board.audience not in visibility.AUDIENCES_OF_SEASON_STAFF
+            and has_final_scores_for_some_runs(self.phase)
         )
 
     @cached_property
-    def rescore(self) -> Rescore | None:
+    def automatic_rescoring(self) -> Rescore | None:
         """Return the site's own rescore of the board, or None for a frozen board."""
-        return None if self.board.frozen_at else automatic_rescore(self.phase)
+        return (
+            None if self.board.frozen_at else find_running_automatic_rescore(self.phase)
+        )
 
     @cached_property
     def is_scored_again(self) -> bool:
-        return self.rescore is not None and is_going_on(self.rescore)
+        return self.automatic_rescoring is not None and is_rescore_running(
+            self.automatic_rescoring
+        )
 
     @property
-    def was_scored_again(self) -> dt.datetime | None:
-        if self.rescore is None or self.rescore.stopped_at is not None:
+    def rescoring_ended_at(self) -> dt.datetime | None:
+        if (
+            self.automatic_rescoring is None
+            or self.automatic_rescoring.stopped_at is not None
+        ):
             return None
-        return self.rescore.ended_at
+        return self.automatic_rescoring.ended_at
 
     @cached_property
     def newest(self) -> Gold | None:
@@ -221,19 +232,19 @@ class BoardPage:
             return None
         is_shown = (
             self.board.gold is not None
-            and self.board.gold.pk == embargoes_of(self.phase).newest
+            and self.board.gold.pk == get_embargoes_of_phase(self.phase).newest
         )
         return self.board.gold if is_shown else Gold.objects.current(self.phase)
 
     @cached_property
-    def being_scored(self) -> int:
+    def runs_awaiting_newest_gold(self) -> int:
         if (
             self.newest is None
             or self.board.gold is None
             or self.newest.pk == self.board.gold.pk
         ):
             return 0
-        return runs_without_outcome_on_gold(self.phase, self.newest).count()
+        return find_unfinished_runs_on_gold(self.phase, self.newest).count()
 
     @cached_property
     def marks(self) -> dict[str, str]:
@@ -241,7 +252,7 @@ class BoardPage:
 
     @cached_property
     def declared(self) -> dict[str, dict[str, str]]:
-        return searchable_card_facts(row.card for row in self.board.rows)
+        return collect_searchable_card_facts(row.card for row in self.board.rows)
 
     @cached_property
     def snapshots(self) -> list[Snapshot]:
@@ -257,43 +268,43 @@ class BoardPage:
             and (self.board.gold is None or self.board.gold.number == 1)
         ):
             return []
-        return readable_uncited_snapshots(self.phase, self.board.audience)
+        return list_readable_uncited_snapshots(self.phase, self.board.audience)
 
     @cached_property
     def confirmation(self) -> confirming.Confirmation | None:
-        return confirming.confirmation_of(self.board)
+        return confirming.compute_confirmation_of_board(self.board)
 
     @cached_property
     def judgement_notes(self) -> list[str]:
         evaluations = {row.evaluation for row in self.board.rows}
-        return judgement_notes(self.phase, evaluations - {None})
+        return build_judgement_notes(self.phase, evaluations - {None})
 
     @cached_property
-    def trivial(self) -> TrivialRunLine | None:
-        return best_trivial_line(self.board)
+    def trivial(self) -> TrivialRunOnBoard | None:
+        return find_best_trivial_run(self.board)
 
     @cached_property
-    def trivial_texts(self) -> list[str]:
+    def trivial_run_score_texts(self) -> list[str]:
         if self.trivial is None or self.board.ranking is None:
             return []
-        columns = shown_columns(self.board, self.query)
+        columns = select_shown_columns(self.board, self.query)
         others = [column for column in columns if not column.is_ranking]
         return self.trivial.texts([self.board.ranking, *others])
 
     @cached_property
-    def human_agreement(self) -> str:
+    def human_agreement_sentence(self) -> str:
         if not self._has_ratings:
             return ""
-        sheet = human_columns.newest_published_rating_sheet(
+        sheet = human_columns.find_newest_published_rating_sheet(
             self.phase, self.board.frozen_at
         )
-        return human_columns.agreement_in_words(sheet) if sheet else ""
+        return human_columns.describe_annotator_agreement(sheet) if sheet else ""
 
     @cached_property
-    def judged_columns(self) -> list[str]:
-        names = {f"human_{kind}" for kind in RATINGS}
+    def human_judged_metric_labels(self) -> list[str]:
+        names = {f"human_{kind}" for kind in LEVELS_BY_RATING}
         return [
-            metric_label(column.metric)
+            display_name_of_metric(column.metric)
             for column in self.board.columns
             if column.metric in names
         ]
@@ -307,30 +318,30 @@ class BoardPage:
 
     @cached_property
     def tab(self) -> BoardTab:
-        return requested_tab(self.query)
+        return find_requested_tab(self.query)
 
     @cached_property
     def tabs(self) -> list[BoardTab]:
-        return offered_tabs(self.board, self.query)
+        return find_offered_tabs(self.board, self.query)
 
     @property
     def tab_links(self) -> list[TabLink]:
         return [
-            TabLink(tab, self.tab_href(tab.name), tab is self.tab)
+            TabLink(tab, self.build_tab_address(tab.name), tab is self.tab)
             for tab in self.tabs
             if not tab.is_action
         ]
 
-    def tab_href(self, name: str) -> str:
-        return f"{self.query.of_tab(name)}#view"
+    def build_tab_address(self, name: str) -> str:
+        return f"{self.query.build_tab_query_string(name)}#view"
 
     @property
-    def cite_href(self) -> str:
-        return self.tab_href(CITE) if self.shows_scores else ""
+    def citation_tab_href(self) -> str:
+        return self.build_tab_address(CITATION_TAB_NAME) if self.shows_scores else ""
 
     @property
-    def share_href(self) -> str:
-        return self.tab_href(SHARE)
+    def sharing_tab_href(self) -> str:
+        return self.build_tab_address(SHARING_TAB_NAME)
 
     @property
     def has_table(self) -> bool:
@@ -345,7 +356,7 @@ class BoardPage:
         is_open = self.phase.board == Phase.Audience.EVERYONE
         return self.phase.task.season.is_public and is_open
 
-    def panel(self, phase: Phase, viewer: object) -> dict[str, Any]:
+    def build_tab_context(self, phase: Phase, viewer: object) -> dict[str, Any]:
         """Return the context of the requested tab below the board.
 
         Raises Http404 if the board has no such tab.
@@ -353,7 +364,7 @@ class BoardPage:
         if not self.has_table:
             return {}
         require_offered_tab(self.tab, self.tabs)
-        return tab_context(self.tab, phase, self.board, self.query, viewer)
+        return build_tab_context(self.tab, phase, self.board, self.query, viewer)
 
     @cached_property
     def has_battles(self) -> bool:
@@ -361,39 +372,39 @@ class BoardPage:
 
     @property
     def citation(self) -> Citation:
-        return cite_board(self.board, confirmation=self.confirmation)
+        return build_citation_of_board(self.board, confirmation=self.confirmation)
 
     @property
     def bibtex_href(self) -> str:
         return f"board.bib{self.address}"
 
     @property
-    def keep_href(self) -> str:
+    def store_snapshot_href(self) -> str:
         return f"cite/{self.address}"
 
     @property
     def errata(self) -> list[confirming.Erratum]:
-        return confirming.visible_errata(self.phase, self.board.audience)
+        return confirming.list_visible_errata(self.phase, self.board.audience)
 
     @property
     def is_ahead(self) -> bool:
         return now() < self.phase.opens
 
     @cached_property
-    def newest_href(self) -> str:
+    def newest_gold_href(self) -> str:
         newest = self.newest
-        return self.query.with_(gold=newest.number) if newest else ""
+        return self.query.build_query_string(gold=newest.number) if newest else ""
 
     @property
     def limits(self) -> list[str]:
-        return list(leak_limit_sentences(self.phase))
+        return list(iterate_leak_limit_sentences(self.phase))
 
     @property
     def shows_run_counts(self) -> bool:
         return visibility.shows_run_counts(self.phase, self.board.audience)
 
     @property
-    def counting_words(self) -> str:
+    def counting_rule_label(self) -> str:
         return self.phase.get_counting_display().removesuffix(" of a team")
 
     @cached_property
@@ -401,9 +412,9 @@ class BoardPage:
         board, task = self.board, self.phase.task
         return TableControls(
             query=self.query,
-            rules=base_rules(board.rules or ""),
-            rules_offered=tuple(plain_rules(task.rules))
-            if self.shows_scores and len(plain_rules(task.rules)) > 1
+            rules=remove_judge_from_rule_set(board.rules or ""),
+            rules_offered=tuple(select_rule_sets_without_judge(task.rules))
+            if self.shows_scores and len(select_rule_sets_without_judge(task.rules)) > 1
             else (),
             judge=judge_key(board.rules or "") or self.first_judge,
             judges_offered=tuple(judge_keys_of_rules(self.phase, board.rules))
@@ -429,11 +440,11 @@ class BoardPage:
         heads = {head.name: head.label for head in self.table.heads}
         for column in self.board.columns:
             if column.name == self.query.column:
-                heads.setdefault(column.name, metric_label(column.metric))
+                heads.setdefault(column.name, display_name_of_metric(column.metric))
         return tuple(heads.items())
 
     @cached_property
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[BoardRow]:
         return select_and_sort_rows(self.board, self.query)
 
     @cached_property
@@ -446,7 +457,7 @@ class BoardPage:
             if self.shows_scores
             else ""
         )
-        return table(
+        return build_board_table(
             self.board,
             self.rows,
             self.query,
@@ -478,7 +489,7 @@ class BoardPage:
 
     @cached_property
     def first_judge(self) -> str:
-        return first_judge(self.phase.task.options)
+        return get_first_judge_name(self.phase.task.options)
 
     @property
     def ranking_judge(self) -> str:
@@ -487,25 +498,34 @@ class BoardPage:
     @cached_property
     def first_ranks(self) -> dict[int, int]:
         return (
-            ranks_by_first_judge(self.board, self.viewer) if self.shows_scores else {}
+            find_ranks_by_first_judge(self.board, self.viewer)
+            if self.shows_scores
+            else {}
         )
 
     @property
-    def first_href(self) -> str:
-        rules = base_rules(self.query.rules) if self.query.rules else None
-        return self.query.with_(rules=rules, judge="")
+    def first_judge_href(self) -> str:
+        rules = (
+            remove_judge_from_rule_set(self.query.rules) if self.query.rules else None
+        )
+        return self.query.build_query_string(rules=rules, judge="")
 
     @cached_property
-    def own_runs(self) -> list[OwnTeamRun]:
-        return runs_of_own_teams(self.board, self.teams)
+    def own_runs(self) -> list[RunOfOwnTeamOnBoard]:
+        return list_runs_of_own_teams(self.board, self.teams)
 
     @property
     def caption(self) -> str:
         runs = count_with_noun(self.phase.judged_runs, "run")
-        rule = COUNTING_RULE_TEXTS[Phase.Counting(self.phase.counting)] % {"runs": runs}
-        measure = self.ranking_label
-        if len(plain_rules(self.phase.task.rules)) > 1:
-            facts = {"metric": measure, "rules": base_rules(self.board.rules or "")}
+        rule = COUNTING_RULE_TEXTS[Phase.CountedRunsRule(self.phase.counting)] % {
+            "runs": runs
+        }
+        measure = self.ranking_metric_label
+        if len(select_rule_sets_without_judge(self.phase.task.rules)) > 1:
+            facts = {
+                "metric": measure,
+                "rules": remove_judge_from_rule_set(self.board.rules or ""),
+            }
             measure = _("%(metric)s under the rules “%(rules)s”") % facts
         if self.judge and self._view_decides_ranks:
             facts = {"metric": measure, "judge": self.judge}
@@ -515,28 +535,32 @@ class BoardPage:
             "measure": measure,
         }
         sentences = [ranked if self.board.ranking else rule]
-        if self.query.sort != RANK:
-            sentences.append(sort_order_text(self.board, self.query))
+        if self.query.sort != SORT_BY_RANK:
+            sentences.append(describe_sort_order(self.board, self.query))
         if hidden := len(self.board.rows) - len(self.rows):
             left_out = _("%(rows)s left out") % {"rows": count_with_noun(hidden, "row")}
             sentences.append(left_out[:1].upper() + left_out[1:])
         return ". ".join(sentences) + "."
 
     @property
-    def ranking_label(self) -> str:
-        return metric_label(self.board.ranking.metric) if self.board.ranking else ""
+    def ranking_metric_label(self) -> str:
+        return (
+            display_name_of_metric(self.board.ranking.metric)
+            if self.board.ranking
+            else ""
+        )
 
     @property
     def untested(self) -> str:
         labels = [
-            metric_label(column.metric)
+            display_name_of_metric(column.metric)
             for column in self.board.filled
             if not column.is_exchangeable
         ]
         return join_names(list(dict.fromkeys(labels)))
 
     @property
-    def chosen_leader(self) -> str:
+    def leader_selection_warning(self) -> str:
         """Return a warning about the confidence interval of the leader's score.
 
         The confidence interval is too narrow because the leader was selected among many
@@ -544,7 +568,7 @@ class BoardPage:
         """
         ranked = sum(row.rank is not None for row in self.board.rows)
         is_stated = self.shows_scores and not self.board.keeps_sentences
-        if not is_stated or ranked <= MAX_UNCHOSEN_RUNS:
+        if not is_stated or ranked <= MAX_RUNS_WITHOUT_SELECTION_WARNING:
             return ""
         message = _(
             "The interval of the leader is that of a system chosen for being first of %(systems)s: it holds "
@@ -556,7 +580,7 @@ class BoardPage:
     def published(self) -> dict[str, Any] | None:
         if not self.phase.task.published or not self.query.reported:
             return None
-        table: dict[str, Any] | None = published_results_tab_context(
+        table: dict[str, Any] | None = build_published_results_context(
             self.board, self.query, None
         )["published"]
         return table

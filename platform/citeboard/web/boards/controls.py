@@ -10,13 +10,13 @@ from citeboard.core.query import LinkedChoice
 from citeboard.web.boards.page_query import BoardPageParameters
 from scoring.results.board import comparisons
 from scoring.results.board.judges import judge_label
-from scoring.results.board.query import RANK
-from scoring.results.board.table import order_names
+from scoring.results.board.query import SORT_BY_RANK
+from scoring.results.board.table import find_sort_order_names
 from tasks.models import Submission
 
-RANKING_WAY_LABELS = {
-    comparisons.VALUE: gettext_lazy("value"),
-    comparisons.SIGNIFICANCE: gettext_lazy("significance"),
+RANKING_METHOD_LABELS = {
+    comparisons.RANK_BY_VALUE: gettext_lazy("value"),
+    comparisons.RANK_BY_SIGNIFICANCE: gettext_lazy("significance"),
 }
 
 
@@ -62,14 +62,14 @@ class TableControls:
             "by",
             comparisons.RANKING_METHODS,
             self.query.by,
-            lambda way: str(RANKING_WAY_LABELS[way]),
+            lambda way: str(RANKING_METHOD_LABELS[way]),
         )
 
     @property
-    def sorts(self) -> list[LinkedChoice]:
+    def sort_order_choices(self) -> list[LinkedChoice]:
         labels = {}
         for name, label in self.heads:
-            forwards, backwards = order_names(name)
+            forwards, backwards = find_sort_order_names(name)
             labels[name] = f"{label}, {forwards}"
             labels[f"-{name}"] = f"{label}, {backwards}"
         return self.query.choices("sort", labels, self.query.sort, labels.__getitem__)
@@ -98,8 +98,8 @@ class TableControls:
         return self.query.pairs(
             rules="",
             judge="",
-            by=comparisons.VALUE,
-            sort=RANK,
+            by=comparisons.RANK_BY_VALUE,
+            sort=SORT_BY_RANK,
             text="",
             declared=(),
             baselines=True,
@@ -110,9 +110,9 @@ class TableControls:
         )
 
     @property
-    def open_href(self) -> str:
-        return self.query.with_(adjusts=not self.query.adjusts)
+    def toggle_controls_href(self) -> str:
+        return self.query.build_query_string(adjusts=not self.query.adjusts)
 
     @property
     def all_href(self) -> str:
-        return self.query.with_(text="", declared=())
+        return self.query.build_query_string(text="", declared=())

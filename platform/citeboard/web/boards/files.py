@@ -16,35 +16,35 @@ from django.views.decorators.http import require_GET, require_safe
 
 from citeboard.core.api import allow_any_origin
 from citeboard.core.instants import format_day
-from citeboard.core.words import as_sentence
+from citeboard.core.words import format_as_sentence
 from citeboard.web.pages import (
-    Answer,
-    download_response,
-    phase_readers,
-    season_readers,
-    task_readers,
+    ViewResult,
+    build_download_response,
+    phase_reader_pages,
+    season_reader_pages,
+    task_reader_pages,
 )
 from scoring.exchange.citations import (
     Citation,
-    cite_paper,
-    cite_run,
-    cite_season,
-    cite_snapshot,
-    cite_task,
+    build_citation_of_paper,
+    build_citation_of_run,
+    build_citation_of_season,
+    build_citation_of_snapshot,
+    build_citation_of_task,
 )
-from scoring.exchange.figure_files import convert_svg, image_formats
+from scoring.exchange.figure_files import convert_svg, list_image_formats
 from scoring.exchange.formats import (
     board_as_hugging_face,
-    board_download_response,
-    board_file_response,
+    build_board_download_response,
+    build_board_file_response,
     render_rank_badge,
 )
-from scoring.exchange.results import ExportedResults
+from scoring.exchange.results import BoardRowsForExport
 from scoring.figures.share_card import CardRow, draw_share_card
 from scoring.human.data_sheet import (
-    answered_sections,
     data_sheet_as_json,
     data_sheet_as_markdown,
+    group_answers_by_section,
 )
 from scoring.models import Paper, Sheet, Snapshot, SnapshotLimitReached
 from scoring.results.board import (
@@ -55,35 +55,39 @@ from scoring.results.board import (
     human_columns,
     public_results,
 )
-from scoring.results.board.cache import CACHE_SECONDS, cached_phase_page, digest_of
-from scoring.results.board.leaders import class_leaders_of
+from scoring.results.board.cache import (
+    PAGE_CACHE_SECONDS,
+    hash_cache_key_values,
+    load_or_render_phase_page,
+)
+from scoring.results.board.leaders import load_class_leaders
 from scoring.results.board.query import (
     BoardQuery,
     LatexTableQuery,
-    requested_board_with_scores,
+    load_requested_board_with_scores,
     select_and_sort_rows,
 )
 from scoring.results.board.snapshots import (
-    readable_snapshot,
+    find_readable_snapshot,
     save_cited_snapshot,
     save_snapshot,
 )
 from scoring.results.board.standings import (
     Board,
-    Row,
-    board_and_row_of_run,
-    cached_board,
+    BoardRow,
+    find_board_and_row_of_run,
+    load_cached_board,
 )
 from scoring.results.board.visibility import (
     Audience,
-    Visibility,
-    audience_of,
-    freeze_time_for,
+    BoardVisibility,
+    determine_audience,
+    determine_board_visibility,
+    find_freeze_time_for_audience,
     shows_teams,
-    visibility_of,
 )
 from scoring.results.comparison.contenders import SeveralRunsQuery
-from tasks.gold.secrecy import with_embargoes
+from tasks.gold.secrecy import load_phases_with_embargoes
 from tasks.models import (
     Phase,
     Registration,
@@ -93,30 +97,33 @@ from tasks.models import (
     run_cards,
     seasons,
 )
-from tasks.seasons.access import phase_for, season_for
+from tasks.seasons.access import get_visible_phase_or_404, get_visible_season_or_404
 
 
 @allow_any_origin
 @require_safe
-def board_export(
+def download_board(
     request: HttpRequest, season: str, task: str, phase: str, suffix: str
 ) -> HttpResponse:
-    board, rows = _board_and_rows(request, season, task, phase)
-    return board_file_response(
-        ExportedResults(board, rows, LatexTableQuery.of(request.GET)), suffix
+    board, rows = _find_board_and_displayed_rows(request, season, task, phase)
+    return build_board_file_response(
+        BoardRowsForExport(board, rows, LatexTableQuery.of(request.GET)), suffix
     )
 
 
-CLASS_SCORE_WRITERS = {"csv": exports.classes_csv, "json": exports.classes_json}
+CLASS_SCORE_WRITERS = {
+    "csv": exports.class_scores_as_csv,
+    "json": exports.class_scores_as_json,
+}
 
 
 @allow_any_origin
 @require_safe
-def classes_file(
+def download_class_scores(
     request: HttpRequest, season: str, task: str, phase: str, form: str
 ) -> HttpResponse:
-    board = _board_of_first_runs(request, season, task, phase)
-    return board_download_response(
+    board = _find_board_with_first_runs_only(request, season, task, phase)
+    return build_board_download_response(
         CLASS_SCORE_WRITERS[form](board), board, f"classes.{form}"
     )
 
@@ -128,7 +135,7 @@ def export_class_tables_as_latex(
     """Return the table of scores by class in LaTeX, for the same query parameters as
     the page.
     """
-    board = _board_of_first_runs(request, season, task, phase)
+    board = _find_board_with_first_runs_only(request, season, task, phase)
     query = BoardQuery.of(request.GET)
     dimension, metric = differences.select_dimension_and_metric(board, query)
     if not metric:
@@ -138,21 +145,21 @@ def export_class_tables_as_latex(
     if query.dimension == differences.ALL_DIMENSIONS:
         wanted = [
             own
-            for own in differences.offered_dimensions(board)
-            if metric in differences.class_metrics_of(board, own)
+            for own in differences.list_selectable_dimensions(board)
+            if metric in differences.list_metrics_with_class_values(board, own)
         ]
     choice = LatexTableQuery.of(request.GET)
     tables = [
-        exports.classes_latex(
+        exports.class_table_as_latex(
             board,
-            differences.class_table(board, chosen, own, metric),
-            class_leaders_of(board, own, metric).significant,
+            differences.build_scores_by_class_table(board, chosen, own, metric),
+            load_class_leaders(board, own, metric).significant,
             choice,
         )
         for own in wanted
     ]
     name = "classes.tex" if len(tables) > 1 else f"{wanted[0]}.tex"
-    return board_download_response("\n".join(tables), board, name)
+    return build_board_download_response("\n".join(tables), board, name)
 
 
 @require_safe
@@ -163,8 +170,9 @@ def export_for_hugging_face(
 
     `?dataset=OWNER/NAME` sets the benchmark.
     """
-    results = ExportedResults(
-        *_board_and_rows(request, season, task, phase), LatexTableQuery.of(request.GET)
+    results = BoardRowsForExport(
+        *_find_board_and_displayed_rows(request, season, task, phase),
+        LatexTableQuery.of(request.GET),
     )
     dataset = request.GET.get("dataset", "")
     if dataset and not re.fullmatch(seasons.HUB_DATASET_PATTERN, dataset):
@@ -173,26 +181,26 @@ def export_for_hugging_face(
                 "A data set of the Hub is named by its owner and name, such as owner/name."
             )
         )
-    return board_download_response(
+    return build_board_download_response(
         board_as_hugging_face(results, dataset), results.board, "hugging-face.zip"
     )
 
 
-def _board_and_rows(
+def _find_board_and_displayed_rows(
     request: HttpRequest, season: str, task: str, phase: str
-) -> tuple[Board, list[Row]]:
-    found = phase_for(request.user, season, task, phase)
+) -> tuple[Board, list[BoardRow]]:
+    found = get_visible_phase_or_404(request.user, season, task, phase)
     query = BoardQuery.of(request.GET)
-    board = requested_board_with_scores(
-        found, request.user, query, audience_of(found, request.user)
+    board = load_requested_board_with_scores(
+        found, request.user, query, determine_audience(found, request.user)
     )
     return board, select_and_sort_rows(board, query)
 
 
-def _board_of_first_runs(
+def _find_board_with_first_runs_only(
     request: HttpRequest, season: str, task: str, phase: str
 ) -> Board:
-    board, _rows = _board_and_rows(request, season, task, phase)
+    board, _rows = _find_board_and_displayed_rows(request, season, task, phase)
     board = board.with_first_runs_only
     return replace(board, rows=board.systems)
 
@@ -201,12 +209,12 @@ SVG_CONTENT_TYPE = "image/svg+xml"
 
 
 @allow_any_origin
-@phase_readers.page()
-def team_badge(
+@phase_reader_pages.page()
+def show_team_badge(
     request: HttpRequest, phase: Phase, slug: str, system: str = ""
-) -> Answer:
+) -> ViewResult:
     """Return a badge with the current rank of a team, or of one system of the team."""
-    if visibility_of(phase, Audience.PUBLIC) == Visibility.NOTHING:
+    if determine_board_visibility(phase, Audience.PUBLIC) == BoardVisibility.NOTHING:
         raise Http404(_("The ranks of this board are not published."))
     if not shows_teams(phase, Audience.PUBLIC):
         raise Http404(_("Whose the systems of this board are is not published."))
@@ -215,18 +223,18 @@ def team_badge(
     )
 
     def render_badge() -> str:
-        board = cached_board(phase, None, audience=Audience.PUBLIC)
+        board = load_cached_board(phase, None, audience=Audience.PUBLIC)
         own = [
             row
             for row in board.rows
             if row.team_slug == slug
-            and system in ("", public_results.system_slug(row.system))
+            and system in ("", public_results.build_system_slug(row.system))
         ]
         return render_rank_badge(
             board, next((row for row in own if row.rank is not None), None)
         )
 
-    return cached_phase_page(
+    return load_or_render_phase_page(
         request,
         phase,
         Audience.PUBLIC,
@@ -239,18 +247,18 @@ def team_badge(
 DATA_SHEET_WRITERS = {"md": data_sheet_as_markdown, "json": data_sheet_as_json}
 
 
-@phase_readers.page("boards/data_sheet.html")
-def data_sheet(request: HttpRequest, phase: Phase) -> Answer:
+@phase_reader_pages.page("boards/data_sheet.html")
+def show_data_sheet(request: HttpRequest, phase: Phase) -> ViewResult:
     return {
-        "sections": answered_sections(_published_sheet_or_404(request, phase)),
+        "sections": group_answers_by_section(_published_sheet_or_404(request, phase)),
         "forms": list(DATA_SHEET_WRITERS),
     }
 
 
-@phase_readers.page()
-def data_sheet_file(request: HttpRequest, phase: Phase, form: str) -> Answer:
+@phase_reader_pages.page()
+def download_data_sheet(request: HttpRequest, phase: Phase, form: str) -> ViewResult:
     name = f"{phase.task.season.slug}-{phase.task.slug}-{phase.slug}-human-evaluation.{form}"
-    return download_response(
+    return build_download_response(
         DATA_SHEET_WRITERS[form](_published_sheet_or_404(request, phase)), name
     )
 
@@ -260,34 +268,40 @@ def _published_sheet_or_404(request: HttpRequest, phase: Phase) -> Sheet:
 
     Raises Http404 if the phase has no published sheet or the user may not see scores.
     """
-    audience = audience_of(phase, request.user)
-    sheet = human_columns.newest_published_rating_sheet(
-        phase, freeze_time_for(phase, audience)
+    audience = determine_audience(phase, request.user)
+    sheet = human_columns.find_newest_published_rating_sheet(
+        phase, find_freeze_time_for_audience(phase, audience)
     )
-    if sheet is None or visibility_of(phase, audience) != Visibility.SCORES:
+    if (
+        sheet is None
+        or determine_board_visibility(phase, audience) != BoardVisibility.SCORES
+    ):
         raise Http404(_("No human evaluation stands on this board."))
     return sheet
 
 
 @require_GET
-@phase_readers.page()
-def cite(request: HttpRequest, phase: Phase) -> Answer:
+@phase_reader_pages.page()
+def store_and_show_snapshot(request: HttpRequest, phase: Phase) -> ViewResult:
     """Store a snapshot of the requested board and redirect to the snapshot's URL."""
-    query, audience = BoardQuery.of(request.GET), audience_of(phase, request.user)
-    board = requested_board_with_scores(phase, request.user, query, audience)
+    query, audience = (
+        BoardQuery.of(request.GET),
+        determine_audience(phase, request.user),
+    )
+    board = load_requested_board_with_scores(phase, request.user, query, audience)
     address = (phase.task.season.slug, phase.task.slug, phase.slug)
     try:
         stored = save_snapshot(board, Snapshot.Occasion.CITED)
     except SnapshotLimitReached as refused:
-        messages.error(request, as_sentence(refused))
+        messages.error(request, format_as_sentence(refused))
         return redirect("board", *address)
     if stored is None:
         raise Http404(_("Nothing stands on this board that could be cited."))
     return redirect("snapshot", *address, stored.short)
 
 
-@phase_readers.page("boards/snapshot.html")
-def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
+@phase_reader_pages.page("boards/snapshot.html")
+def show_snapshot(request: HttpRequest, phase: Phase, digest: str) -> ViewResult:
     stored = snapshot_or_404(request, phase, digest)
     content = stored.content
     # The file of the board omits columns without any number.
@@ -302,27 +316,31 @@ def snapshot(request: HttpRequest, phase: Phase, digest: str) -> Answer:
     ]
     return {
         "kept": stored,
-        "errata": confirming.visible_errata(
-            phase, audience_of(phase, request.user), stored.created_at
+        "errata": confirming.list_visible_errata(
+            phase, determine_audience(phase, request.user), stored.created_at
         ),
-        "citation": cite_snapshot(stored),
-        "heads": [formatting.metric_label(column["metric"]) for column in columns],
+        "citation": build_citation_of_snapshot(stored),
+        "heads": [
+            formatting.display_name_of_metric(column["metric"]) for column in columns
+        ],
         "keys": [column["key"] for column in columns],
         "lines": [
-            _results_csv_row(row, columns, is_compared=content["compared"])
+            _build_result_row(row, columns, is_compared=content["compared"])
             for row in content["rows"]
         ],
     }
 
 
 @allow_any_origin
-@phase_readers.page()
-def snapshot_json(request: HttpRequest, phase: Phase, digest: str) -> Answer:
+@phase_reader_pages.page()
+def download_snapshot_json(
+    request: HttpRequest, phase: Phase, digest: str
+) -> ViewResult:
     """Return a snapshot of a board as JSON. The digest in the URL covers exactly the
     bytes of the snapshot.
     """
     stored = snapshot_or_404(request, phase, digest)
-    return download_response(stored.text, f"board-{stored.short}.json")
+    return build_download_response(stored.text, f"board-{stored.short}.json")
 
 
 def snapshot_or_404(request: HttpRequest, phase: Phase, digest: str) -> Snapshot:
@@ -331,13 +349,13 @@ def snapshot_or_404(request: HttpRequest, phase: Phase, digest: str) -> Snapshot
     Raises Http404 if the snapshot does not exist, or if it shows more than the user may
     see.
     """
-    stored = readable_snapshot(request.user, phase, digest)
+    stored = find_readable_snapshot(request.user, phase, digest)
     if stored is None:
         raise Http404(_("No board is kept at this address, or it is not published."))
     return stored
 
 
-def _results_csv_row(
+def _build_result_row(
     row: dict[str, Any], columns: list[dict[str, Any]], *, is_compared: bool
 ) -> dict[str, Any]:
     competes = row["kind"] not in Submission.TEAMLESS
@@ -355,63 +373,74 @@ def _results_csv_row(
                 "is_infinite": cell.get("infinite", False),
                 "withheld": cell.get("withheld", ""),
             }
-            value = formatting.shown(cell["value"], column["scale"], **told)
-            around = formatting.interval(cell["low"], cell["high"], column["scale"])
+            value = formatting.format_score(cell["value"], column["scale"], **told)
+            around = formatting.format_interval(
+                cell["low"], cell["high"], column["scale"]
+            )
         numbers.append((value, around))
     return {
         "submission": row["submission"],
-        "rank": formatting.rank_text(
+        "rank": formatting.format_rank(
             row["rank"], row["rank_low"], row["rank_high"], is_compared=is_compared
         ),
         "system": row["system"],
         "team": ", ".join(filter(None, (owner, contrastive))),
         "marks": [
-            words for _, words in run_cards.warning_labels_of_card(row.get("card", {}))
+            words
+            for _, words in run_cards.list_warning_labels_of_card(row.get("card", {}))
         ],
         "is_team": competes and row["kind"] != Submission.Kind.CONTRASTIVE,
         "numbers": numbers,
     }
 
 
-@season_readers.page()
-def season_bib(request: HttpRequest, season: Season) -> Answer:
-    return _bibtex_response(cite_season(season))
+@season_reader_pages.page()
+def download_season_bibtex(request: HttpRequest, season: Season) -> ViewResult:
+    return _build_bibtex_response(build_citation_of_season(season))
 
 
-@task_readers.page()
-def task_bib(request: HttpRequest, task: Task) -> Answer:
-    return _bibtex_response(cite_task(task))
+@task_reader_pages.page()
+def download_task_bibtex(request: HttpRequest, task: Task) -> ViewResult:
+    return _build_bibtex_response(build_citation_of_task(task))
 
 
-@phase_readers.page()
-def run_bib(request: HttpRequest, phase: Phase, submission: int) -> Answer:
-    its_place = board_and_row_of_run(phase, request.user, submission)
+@phase_reader_pages.page()
+def download_run_bibtex(
+    request: HttpRequest, phase: Phase, submission: int
+) -> ViewResult:
+    its_place = find_board_and_row_of_run(phase, request.user, submission)
     if its_place is None:
         raise Http404(_("No row of this board is of that run."))
     board, row = its_place
-    return _bibtex_response(
-        cite_run(
+    return _build_bibtex_response(
+        build_citation_of_run(
             board,
             row,
             save_cited_snapshot(board),
-            confirmation=confirming.confirmation_of(board),
+            confirmation=confirming.compute_confirmation_of_board(board),
         )
     )
 
 
-@phase_readers.page()
-def snapshot_bib(request: HttpRequest, phase: Phase, digest: str) -> Answer:
-    return _bibtex_response(cite_snapshot(snapshot_or_404(request, phase, digest)))
+@phase_reader_pages.page()
+def download_snapshot_bibtex(
+    request: HttpRequest, phase: Phase, digest: str
+) -> ViewResult:
+    return _build_bibtex_response(
+        build_citation_of_snapshot(snapshot_or_404(request, phase, digest))
+    )
 
 
 @require_safe
 def download_paper_bibtex(request: HttpRequest, key: str) -> HttpResponse:
-    return _bibtex_response(cite_paper(get_object_or_404(Paper, key=key)))
+    return _build_bibtex_response(
+        build_citation_of_paper(get_object_or_404(Paper, key=key))
+    )
 
 
-def _bibtex_response(citation: Citation) -> HttpResponse:
+def _build_bibtex_response(citation: Citation) -> HttpResponse:
     return HttpResponse(
-        citation.bibtex, content_type="application/x-bibtex; charset=utf-8"
+        citation.bibtex_entry, content_type="application/x-bibtex; charset=utf-8"
     )
 
 
@@ -422,24 +451,24 @@ def show_board_preview_image(
     """Return the preview image of a board. If the query names one or two runs, the
     preview image shows these runs.
     """
-    found = phase_for(None, season, task, phase)
+    found = get_visible_phase_or_404(None, season, task, phase)
     runs = SeveralRunsQuery.of(request.GET).runs
     places = (
-        public_results.public_placings_of_runs(found, runs)
+        public_results.build_public_ranks_of_runs(found, runs)
         if runs
-        else public_results.top_public_placings(found)
+        else public_results.load_top_public_ranks(found)
     )
     metric = next((place.metric for place in places if place.metric), "")
     heading = metric and _("%(metric)s with its 95 %% interval") % {"metric": metric}
     facts = f"{found.task.season.title}, {found.title}"
     foot = f"{settings.BASE_URL}, {format_day(now())}"
-    verdict = None if runs else public_results.public_verdict(found)
-    return _png_response(
+    verdict = None if runs else public_results.load_public_verdict(found)
+    return _build_png_response(
         draw_share_card(
             found.task.title,
             facts,
             heading,
-            [_preview_image_row(place) for place in places],
+            [_build_preview_image_row(place) for place in places],
             foot,
             verdict.text if verdict else "",
         )
@@ -451,8 +480,8 @@ def show_season_preview_image(request: HttpRequest, season: str) -> HttpResponse
     """Return the preview image of a season. The preview image of a season shows the
     first row of each public board.
     """
-    found = season_for(None, season)
-    phases = with_embargoes(
+    found = get_visible_season_or_404(None, season)
+    phases = load_phases_with_embargoes(
         Phase.objects.filter(task__season=found).select_related("task__season")
     )
     rows = [
@@ -460,18 +489,18 @@ def show_season_preview_image(request: HttpRequest, season: str) -> HttpResponse
             rank="",
             name=f"{phase.task.title}, {phase.title}",
             beside=" ".join([place.system, place.team or ""]).strip(),
-            text=_preview_image_row(place).text,
+            text=_build_preview_image_row(place).text,
         )
         for phase in phases
-        for place in public_results.public_first_places(phase)[:1]
+        for place in public_results.load_public_first_ranks(phase)[:1]
     ]
     facts, heading = _("Shared tasks on citations"), _("First on its boards")
-    return _png_response(
+    return _build_png_response(
         draw_share_card(found.title, facts, heading, rows, settings.BASE_URL)
     )
 
 
-def _preview_image_row(place: public_results.PublicPlacing) -> CardRow:
+def _build_preview_image_row(place: public_results.PublicRankOfRun) -> CardRow:
     return CardRow(
         rank=place.ranks,
         name=place.system,
@@ -484,12 +513,12 @@ def _preview_image_row(place: public_results.PublicPlacing) -> CardRow:
     )
 
 
-def _png_response(svg: str) -> HttpResponse:
-    if "png" not in image_formats():
+def _build_png_response(svg: str) -> HttpResponse:
+    if "png" not in list_image_formats():
         raise Http404(_("Pictures cannot be made here."))
-    key = f"share-card:{digest_of(svg)}"
+    key = f"share-card:{hash_cache_key_values(svg)}"
     picture = caches["pages"].get_or_set(
-        key, lambda: convert_svg(svg.encode(), "png", scale=1.0), CACHE_SECONDS
+        key, lambda: convert_svg(svg.encode(), "png", scale=1.0), PAGE_CACHE_SECONDS
     )
     response = HttpResponse(picture, content_type="image/png")
     response["Cache-Control"] = "public, max-age=600"

@@ -7,37 +7,41 @@ from typing import Any
 from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
-from citeboard.web.boards.judges import agreement_context
+from citeboard.web.boards.judges import build_agreement_context
 from citeboard.web.boards.page_query import BoardPageParameters
-from citeboard.web.pages import Answer, phase_readers
-from scoring.results.board.formatting import metric_label, score_with_interval, shown
-from scoring.results.board.judge_facts import JudgeOfBoard, judge_of_board
+from citeboard.web.pages import ViewResult, phase_reader_pages
+from scoring.results.board.formatting import (
+    display_name_of_metric,
+    format_score,
+    format_score_with_interval,
+)
+from scoring.results.board.judge_facts import JudgeOfBoard, find_judge_of_board
 from scoring.results.board.judges import KIND_NAMES, asked_judge
 from scoring.results.board.people_and_judge import PeopleJudgeComparison
-from scoring.results.board.query import requested_board_with_scores
-from scoring.results.board.visibility import audience_of
-from scoring.stats.confusion import Confusion
+from scoring.results.board.query import load_requested_board_with_scores
+from scoring.results.board.visibility import determine_audience
+from scoring.stats.confusion import ConfusionMatrices
 from tasks.models import Phase
 
 
-@phase_readers.page("boards/judge.html")
-def judge(request: HttpRequest, phase: Phase) -> Answer:
+@phase_reader_pages.page("boards/judge.html")
+def show_judge(request: HttpRequest, phase: Phase) -> ViewResult:
     """Show a judge of a board, with the judge's agreement with others. The parameter
     `judge` is the key of a judge, by default of the first judge.
     """
     query, audience = (
         BoardPageParameters.of(request.GET),
-        audience_of(phase, request.user),
+        determine_audience(phase, request.user),
     )
-    board = requested_board_with_scores(phase, request.user, query, audience)
+    board = load_requested_board_with_scores(phase, request.user, query, audience)
     asked = asked_judge(phase, query.rules, query.judge) if query.judge else None
-    found = judge_of_board(board, request.user, asked)
+    found = find_judge_of_board(board, request.user, asked)
     if found is None:
         raise Http404(_("No judge decides this board."))
-    return {"judge": found, **_judge_context(found)}
+    return {"judge": found, **_build_judge_context(found)}
 
 
-def _judge_context(found: JudgeOfBoard) -> dict[str, Any]:
+def _build_judge_context(found: JudgeOfBoard) -> dict[str, Any]:
     has_several_kinds = len(found.judge.kinds) > 1
     return {
         "has_several_kinds": has_several_kinds,
@@ -46,9 +50,9 @@ def _judge_context(found: JudgeOfBoard) -> dict[str, Any]:
             {
                 "judge": one.judge,
                 "kind": KIND_NAMES[one.kind],
-                **agreement_context(one.agreement),
+                **build_agreement_context(one.agreement),
             }
-            for one in found.agreements
+            for one in found.agreements_with_other_judges
         ],
         "parts": [
             {
@@ -63,7 +67,7 @@ def _judge_context(found: JudgeOfBoard) -> dict[str, Any]:
             {
                 "kind": KIND_NAMES[part.judge.kind] if has_several_kinds else "",
                 "measures": _measures_with_agreement(part),
-                "labels": _label_agreement_context(part.with_people)
+                "labels": _build_label_agreement_context(part.with_people)
                 if part.with_people
                 else None,
             }
@@ -76,21 +80,21 @@ def _judge_context(found: JudgeOfBoard) -> dict[str, Any]:
 def _measures_with_agreement(found: JudgeOfBoard) -> list[dict[str, Any]]:
     return [
         {
-            "measure": metric_label(measure.column.metric),
-            "share": shown(measure.agreement),
+            "measure": display_name_of_metric(measure.column.metric),
+            "share": format_score(measure.agreement),
         }
         for measure in found.estimated
         if measure.agreement is not None
     ]
 
 
-def _label_agreement_context(found: PeopleJudgeComparison) -> dict[str, Any]:
+def _build_label_agreement_context(found: PeopleJudgeComparison) -> dict[str, Any]:
     confusion = found.confusion
     interval = found.interval
     return {
         "judgements": confusion.judgements,
         "same": confusion.same,
-        "kappa": score_with_interval(found.kappa, interval),
+        "kappa": format_score_with_interval(found.kappa, interval),
         "has_kappa": found.kappa is not None,
         "names": confusion.labels,
         "rows": [
@@ -100,12 +104,12 @@ def _label_agreement_context(found: PeopleJudgeComparison) -> dict[str, Any]:
             )
         ],
         "parts": [
-            {"system": "", "lines": _sensitivity_by_label(confusion)},
+            {"system": "", "lines": _compute_sensitivity_by_label(confusion)},
             *(
                 {
                     "system": system.row.system,
                     "team": system.row.team,
-                    "lines": _sensitivity_by_label(system.confusion),
+                    "lines": _compute_sensitivity_by_label(system.confusion),
                 }
                 for system in found.systems
             ),
@@ -113,13 +117,13 @@ def _label_agreement_context(found: PeopleJudgeComparison) -> dict[str, Any]:
     }
 
 
-def _sensitivity_by_label(confusion: Confusion) -> list[dict[str, Any]]:
+def _compute_sensitivity_by_label(confusion: ConfusionMatrices) -> list[dict[str, Any]]:
     return [
         {
             "label": label,
             "by_people": confusion.by_people(label),
-            "sensitivity": shown(confusion.sensitivity(label)),
-            "specificity": shown(confusion.specificity(label)),
+            "sensitivity": format_score(confusion.sensitivity(label)),
+            "specificity": format_score(confusion.specificity(label)),
         }
         for label in confusion.labels
     ]

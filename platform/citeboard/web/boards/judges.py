@@ -8,45 +8,45 @@ from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from citeboard.web.boards.page_query import BoardPageParameters
 from scoring.results.board.formatting import (
-    interval,
-    metric_label,
-    score_with_interval,
-    shown,
+    display_name_of_metric,
+    format_interval,
+    format_score,
+    format_score_with_interval,
 )
 from scoring.results.board.judges import (
-    ALL_TIED,
-    FEW_SYSTEMS,
     KIND_NAMES,
-    NO_PAIRS,
-    ONE_LABEL,
+    NO_AGREEMENT_NO_PAIRS,
+    NO_AGREEMENT_ONE_LABEL,
+    NO_AGREEMENT_PART_WITHHELD,
+    NO_AGREEMENT_SEVERAL_KINDS,
+    NO_CORRELATION_ALL_TIED,
+    NO_CORRELATION_FEW_SYSTEMS,
     OTHER_LABELS,
-    PART_WITHHELD,
-    SEVERAL_KINDS,
+    BoardOfFurtherJudge,
     JudgeAgreement,
-    JudgedView,
+    find_visible_judges_of_board,
     ranking_judge,
-    visible_judges_of,
 )
-from scoring.results.board.standings import Board, Row
+from scoring.results.board.standings import Board, BoardRow
 
 UNDEFINED_REASON_TEXTS = {
-    FEW_SYSTEMS: gettext_lazy("fewer than three systems"),
-    ALL_TIED: gettext_lazy("all systems of one judge are equal"),
+    NO_CORRELATION_FEW_SYSTEMS: gettext_lazy("fewer than three systems"),
+    NO_CORRELATION_ALL_TIED: gettext_lazy("all systems of one judge are equal"),
     OTHER_LABELS: gettext_lazy("the ranks use other labels"),
-    PART_WITHHELD: gettext_lazy("a part of the numbers is withheld"),
-    NO_PAIRS: gettext_lazy("no pair with stored labels of both judges"),
-    ONE_LABEL: gettext_lazy("undefined: both judges give one label"),
-    SEVERAL_KINDS: gettext_lazy("not computed: labels of two kinds"),
+    NO_AGREEMENT_PART_WITHHELD: gettext_lazy("a part of the numbers is withheld"),
+    NO_AGREEMENT_NO_PAIRS: gettext_lazy("no pair with stored labels of both judges"),
+    NO_AGREEMENT_ONE_LABEL: gettext_lazy("undefined: both judges give one label"),
+    NO_AGREEMENT_SEVERAL_KINDS: gettext_lazy("not computed: labels of two kinds"),
 }
 
 
-def judges_tab_context(
+def build_judges_tab_context(
     board: Board, query: BoardPageParameters, viewer: object
 ) -> dict[str, Any]:
     """Return the ranks of systems under each judge, rank correlations, and the judges'
     agreement on pairs.
     """
-    found = visible_judges_of(board, viewer)
+    found = find_visible_judges_of_board(board, viewer)
     if found is None:
         raise Http404(_("This board has one judge."))
     ranking = found.first.ranking
@@ -59,39 +59,41 @@ def judges_tab_context(
             }
             for judge in found.named
         ],
-        "measure": metric_label(ranking.metric) if ranking else "",
-        "views": [_judge_view_context(view, query) for view in found.views],
-        "ranks": _ranks_by_judge(found.views),
+        "measure": display_name_of_metric(ranking.metric) if ranking else "",
+        "views": [_build_judge_view_context(view, query) for view in found.views],
+        "ranks": _build_ranks_by_judge(found.views),
     }
 
 
-def _judge_view_context(view: JudgedView, query: BoardPageParameters) -> dict[str, Any]:
+def _build_judge_view_context(
+    view: BoardOfFurtherJudge, query: BoardPageParameters
+) -> dict[str, Any]:
     correlation = view.correlation
     return {
         "judge": view.judge,
         "compared": view.compared,
-        "href": f"{query.with_(rules=view.board.rules, judge='')}#view",
-        "tau": "" if math.isnan(correlation.value) else shown(correlation.value),
-        "ends": interval(correlation.low, correlation.high),
+        "href": f"{query.build_query_string(rules=view.board.rules, judge='')}#view",
+        "tau": "" if math.isnan(correlation.value) else format_score(correlation.value),
+        "ends": format_interval(correlation.low, correlation.high),
         "systems": correlation.n,
-        "why_no_tau": UNDEFINED_REASON_TEXTS.get(view.why_no_correlation, ""),
-        "missing": len(view.standings) - correlation.n,
-        **agreement_context(view.agreement),
+        "why_no_tau": UNDEFINED_REASON_TEXTS.get(view.missing_correlation_reason, ""),
+        "missing": len(view.system_ranks) - correlation.n,
+        **build_agreement_context(view.agreement),
     }
 
 
-def agreement_context(agreement: JudgeAgreement) -> dict[str, Any]:
+def build_agreement_context(agreement: JudgeAgreement) -> dict[str, Any]:
     return {
         "pairs": agreement.pairs,
-        "share": "" if agreement.share is None else shown(agreement.share),
+        "share": "" if agreement.share is None else format_score(agreement.share),
         "kappa": ""
         if agreement.kappa is None
-        else score_with_interval(agreement.kappa, agreement.interval),
+        else format_score_with_interval(agreement.kappa, agreement.interval),
         "why_no_kappa": UNDEFINED_REASON_TEXTS.get(agreement.reason, ""),
     }
 
 
-def _ranks_by_judge(views: list[JudgedView]) -> list[dict[str, Any]]:
+def _build_ranks_by_judge(views: list[BoardOfFurtherJudge]) -> list[dict[str, Any]]:
     if not views:
         return []
     return [
@@ -99,32 +101,32 @@ def _ranks_by_judge(views: list[JudgedView]) -> list[dict[str, Any]]:
             "system": standings[0].first.system,
             "team": standings[0].first.team,
             "cells": [
-                _rank_and_score_cell(views[0].first, standings[0].first, None),
+                _build_rank_and_score_cell(views[0].first, standings[0].first, None),
                 *(
-                    _rank_and_score_cell(view.board, one.view, one.places_gained)
+                    _build_rank_and_score_cell(view.board, one.view, one.ranks_gained)
                     for view, one in zip(views, standings, strict=True)
                 ),
             ],
         }
-        for standings in zip(*(view.standings for view in views), strict=True)
+        for standings in zip(*(view.system_ranks for view in views), strict=True)
     ]
 
 
-def _rank_and_score_cell(
-    board: Board, row: Row | None, gained: int | None
+def _build_rank_and_score_cell(
+    board: Board, row: BoardRow | None, gained: int | None
 ) -> dict[str, Any]:
     ranking = board.ranking
     cell = row.scores.get(ranking.name) if row and ranking else None
     return {
         "rank": row.rank if row else None,
-        "score": shown(cell.value, ranking.scale, withheld=cell.withheld)
+        "score": format_score(cell.value, ranking.scale, withheld=cell.withheld)
         if cell and ranking
         else "",
-        "change": _places_gained_text(gained),
+        "change": _format_rank_change(gained),
     }
 
 
-def _places_gained_text(gained: int | None) -> str:
+def _format_rank_change(gained: int | None) -> str:
     if not gained:
         return ""
     if gained > 0:

@@ -5,12 +5,16 @@ from dataclasses import dataclass, fields
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy
 
-from citeboard.core.query import number_parameter, switch_parameter, text_parameter
+from citeboard.core.query import (
+    declare_number_parameter,
+    declare_switch_parameter,
+    declare_text_parameter,
+)
 from scoring.results.board import label_shares
 from scoring.results.board.query import BoardQuery
 
-DEFAULT_TAB = "notes"
-CLASSES_TAB = "classes"
+DEFAULT_TAB_NAME = "notes"
+CLASSES_TAB_NAME = "classes"
 SINGLE_TAB_PARAMETERS = (
     "dimension",
     "metric",
@@ -25,10 +29,10 @@ SINGLE_TAB_PARAMETERS = (
 )
 #: The divergence compares the labels of a system with the gold (the reference answers).
 #: The divergence is computed separately for each data set, or with a published formula.
-OWN, PUBLISHED = "own", "published"
+PER_DATA_SET_DIVERGENCE, PUBLISHED_FORM_DIVERGENCE = "own", "published"
 DIVERGENCE_LABELS = {
-    OWN: gettext_lazy("each data set by itself"),
-    PUBLISHED: gettext_lazy("the published form"),
+    PER_DATA_SET_DIVERGENCE: gettext_lazy("each data set by itself"),
+    PUBLISHED_FORM_DIVERGENCE: gettext_lazy("the published form"),
 }
 
 
@@ -54,15 +58,19 @@ class BoardPageParameters(BoardQuery):
     table, starting at 1.
     """
 
-    view: str = text_parameter("view", default=DEFAULT_TAB)
-    adjusts: bool = switch_parameter("adjust", "yes", default=False)
-    cost: str = text_parameter("cost")
-    criterion: str = text_parameter("criterion")
-    table: int | None = number_parameter("table", default=1)
-    scheme: str = text_parameter("labels", choices=label_shares.LABEL_SCHEME_NAMES)
-    divergence: str = text_parameter("form", default=OWN, choices=DIVERGENCE_LABELS)
-    dataset: str = text_parameter("dataset")
-    file: str = text_parameter("file", choices=BOARD_FILE_LABELS)
+    view: str = declare_text_parameter("view", default=DEFAULT_TAB_NAME)
+    adjusts: bool = declare_switch_parameter("adjust", "yes", default=False)
+    cost: str = declare_text_parameter("cost")
+    criterion: str = declare_text_parameter("criterion")
+    table: int | None = declare_number_parameter("table", default=1)
+    scheme: str = declare_text_parameter(
+        "labels", choices=label_shares.LABEL_SCHEME_NAMES
+    )
+    divergence: str = declare_text_parameter(
+        "form", default=PER_DATA_SET_DIVERGENCE, choices=DIVERGENCE_LABELS
+    )
+    dataset: str = declare_text_parameter("dataset")
+    file: str = declare_text_parameter("file", choices=BOARD_FILE_LABELS)
 
     @property
     def tab(self) -> str:
@@ -72,25 +80,27 @@ class BoardPageParameters(BoardQuery):
         parameters of this tab.
         """
         chooses = self.dimension or self.metric or self.systems or self.order
-        return CLASSES_TAB if chooses and self.view == DEFAULT_TAB else self.view
+        return (
+            CLASSES_TAB_NAME if chooses and self.view == DEFAULT_TAB_NAME else self.view
+        )
 
-    def of_tab(self, name: str) -> str:
+    def build_tab_query_string(self, name: str) -> str:
         """Return the query string that links to a tab, without parameters of other
         tabs.
         """
         if name == self.tab:
-            return self.with_(view=name)
+            return self.build_query_string(view=name)
         defaults = {
             field.name: field.default
             for field in fields(self)
             if field.name in SINGLE_TAB_PARAMETERS
         }
-        return self.with_(**{**defaults, "view": name})
+        return self.build_query_string(**{**defaults, "view": name})
 
     @property
     def of_files(self) -> str:
         """Return the query string that links to files of a board and to pages without
         tabs.
         """
-        choices = self.with_(view=DEFAULT_TAB, adjusts=False, file="")
+        choices = self.build_query_string(view=DEFAULT_TAB_NAME, adjusts=False, file="")
         return choices.removesuffix("?")

@@ -9,21 +9,26 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from citeboard.web.boards.page_query import BoardPageParameters
-from citeboard.web.boards.tabs import BOARD_TABS, tab_context
-from citeboard.web.pages import Answer, View, phase_context, phase_readers
-from scoring.exchange.figure_files import figure_content_type, render_figure
+from citeboard.web.boards.tabs import BOARD_TABS, build_tab_context
+from citeboard.web.pages import (
+    View,
+    ViewResult,
+    build_phase_context,
+    phase_reader_pages,
+)
+from scoring.exchange.figure_files import find_figure_content_type, render_figure
 from scoring.results.board import cache
-from scoring.results.board.query import requested_board_with_scores
-from scoring.results.board.visibility import audience_of
+from scoring.results.board.query import load_requested_board_with_scores
+from scoring.results.board.visibility import determine_audience
 from tasks.models import Phase
 
 
 def build_single_tab_view(name: str) -> View:
     [tab] = [tab for tab in BOARD_TABS if tab.page == name]
 
-    def show_single_tab(request: HttpRequest, phase: Phase) -> Answer:
+    def show_single_tab(request: HttpRequest, phase: Phase) -> ViewResult:
         query = BoardPageParameters.of(request.GET)
-        viewer, audience = request.user, audience_of(phase, request.user)
+        viewer, audience = request.user, determine_audience(phase, request.user)
         if query.figure in tab.tables:
             page, _label = tab.tables[query.figure]
             place = [phase.task.season.slug, phase.task.slug, phase.slug]
@@ -32,21 +37,21 @@ def build_single_tab_view(name: str) -> View:
             )
 
         def render_tab_or_figure() -> str | bytes:
-            board = requested_board_with_scores(phase, viewer, query, audience)
-            context = tab_context(tab, phase, board, query, viewer)
+            board = load_requested_board_with_scores(phase, viewer, query, audience)
+            context = build_tab_context(tab, phase, board, query, viewer)
             if query.figure:
                 return render_figure(context.get("figures", {}), query.figure)
-            context |= {**phase_context(phase), "tab": tab}
-            context["board_query"] = query.with_(view=tab.name)
+            context |= {**build_phase_context(phase), "tab": tab}
+            context["board_query"] = query.build_query_string(view=tab.name)
             return render_to_string("boards/tab.html", context, request)
 
         content_type = (
-            figure_content_type(query.figure)
+            find_figure_content_type(query.figure)
             if query.figure
             else cache.HTML_CONTENT_TYPE
         )
         seen = tab.seen(phase, viewer)
-        answer = cache.cached_phase_page(
+        answer = cache.load_or_render_phase_page(
             request,
             phase,
             audience,
@@ -61,4 +66,4 @@ def build_single_tab_view(name: str) -> View:
         return answer
 
     show_single_tab.__doc__ = tab.context.__doc__
-    return phase_readers.page()(show_single_tab)
+    return phase_reader_pages.page()(show_single_tab)

@@ -15,16 +15,16 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.core.query import invalid_value
+from citeboard.core.query import build_invalid_value_error
 from citeboard.web.boards import battles, classes, estimates, judges, sections
 from citeboard.web.boards.page_query import (
-    CLASSES_TAB,
-    DEFAULT_TAB,
+    CLASSES_TAB_NAME,
+    DEFAULT_TAB_NAME,
     BoardPageParameters,
 )
-from scoring.exchange.figure_files import figure_formats
+from scoring.exchange.figure_files import list_figure_formats
 from scoring.results.board import charts, label_shares, visibility
-from scoring.results.board.battles import battle_run_ids, has_battle_board
+from scoring.results.board.battles import has_battle_board, list_run_ids_on_battle_board
 from scoring.results.board.counting import has_reported_or_manual_scores
 from scoring.results.board.estimates import has_published_estimates
 from scoring.results.board.judges import has_several_judges
@@ -37,7 +37,7 @@ from tasks.models import Phase
 
 
 @dataclass(frozen=True)
-class BoardContents:
+class BoardTabConditions:
     board: Board
     query: BoardPageParameters
 
@@ -47,16 +47,16 @@ class BoardContents:
 
     @property
     def shows_scores(self) -> bool:
-        return self.board.visibility == visibility.Visibility.SCORES
+        return self.board.visibility == visibility.BoardVisibility.SCORES
 
     @cached_property
-    def figures_beside(self) -> tuple[bool, bool]:
+    def has_reported_or_manual_scores(self) -> tuple[bool, bool]:
         runs = [row.submission for row in expand_rows_to_runs(self.board.rows)]
         return has_reported_or_manual_scores(self.phase, runs, self.board.frozen_at)
 
     @property
-    def competing(self) -> int:
-        return sum(row.competes for row in self.board.rows)
+    def competing_row_count(self) -> int:
+        return sum(row.is_competing for row in self.board.rows)
 
     @property
     def has_battles(self) -> bool:
@@ -74,21 +74,21 @@ class BoardContents:
         """Return True if the answers of the board's task are labels and the user may
         see single instances.
         """
-        has_labels = label_shares.has_confusion_labels(self.phase.task.task_type)
+        has_labels = label_shares.has_single_label_answers(self.phase.task.task_type)
         return has_labels and visibility.may_see_instances(
             self.phase, self.board.audience
         )
 
     @property
-    def label_schemes(self) -> Sequence[str]:
-        return label_shares.label_schemes_on_board(self.board)
+    def available_label_schemes(self) -> Sequence[str]:
+        return label_shares.list_label_schemes_on_board(self.board)
 
     @property
-    def has_published(self) -> bool:
+    def has_published_results(self) -> bool:
         return bool(self.phase.task.published) and self.query.reported
 
     @property
-    def has_paper_view(self) -> bool:
+    def may_have_paper_tables(self) -> bool:
         """Return True if published papers may contain tables with results of the task.
 
         Papers contain tables for all built-in task types, and for declared tasks with
@@ -98,7 +98,7 @@ class BoardContents:
         return bool(task.published) or not task.declaration_id
 
 
-def _empty_context(
+def _build_empty_context(
     board: Board, query: BoardPageParameters, viewer: object
 ) -> dict[str, Any]:
     return {}
@@ -120,9 +120,11 @@ class BoardTab:
     name: str
     label: Promise
     template: str
-    is_offered: Callable[[BoardContents], bool] = field(default=lambda contents: True)
+    is_offered: Callable[[BoardTabConditions], bool] = field(
+        default=lambda contents: True
+    )
     context: Callable[[Board, BoardPageParameters, object], dict[str, Any]] = (
-        _empty_context
+        _build_empty_context
     )
     depends_on: Callable[[Phase, object], Sequence[object]] | None = None
     page: str = ""
@@ -135,21 +137,21 @@ class BoardTab:
         return self.depends_on(phase, viewer) if self.depends_on else ()
 
 
-NOTES, CITE, SHARE = "notes", "cite", "share"
+NOTES_TAB_NAME, CITATION_TAB_NAME, SHARING_TAB_NAME = "notes", "cite", "share"
 
 BOARD_TABS = (
     BoardTab(
-        name=NOTES,
+        name=NOTES_TAB_NAME,
         label=gettext_lazy("Notes"),
         template="boards/_notes.html",
         needs_scores=False,
     ),
     BoardTab(
-        name=CLASSES_TAB,
+        name=CLASSES_TAB_NAME,
         label=gettext_lazy("Classes"),
         template="boards/_differences.html",
-        context=classes.class_scores_tab_context,
-        depends_on=classes.cache_key_of_classes,
+        context=classes.build_class_scores_tab_context,
+        depends_on=classes.build_class_scores_cache_key,
         page="differences",
         anchor="differences",
         tables={
@@ -168,8 +170,8 @@ BOARD_TABS = (
         name="metrics",
         label=gettext_lazy("Metrics"),
         template="boards/_pairings.html",
-        is_offered=lambda contents: charts.has_metric_pairings(contents.board),
-        context=sections.metric_pairs_tab_context,
+        is_offered=lambda contents: charts.has_scatters_of_two_metrics(contents.board),
+        context=sections.build_metric_pairs_tab_context,
         page="pairings",
         anchor="pairings",
     ),
@@ -177,16 +179,16 @@ BOARD_TABS = (
         name="over-time",
         label=gettext_lazy("Over time"),
         template="boards/_over-time.html",
-        is_offered=lambda contents: contents.competing > 1,
-        context=sections.over_time_tab_context,
+        is_offered=lambda contents: contents.competing_row_count > 1,
+        context=sections.build_over_time_tab_context,
         page="over-time",
     ),
     BoardTab(
         name="costs",
         label=gettext_lazy("Costs"),
         template="boards/_costs.html",
-        is_offered=lambda contents: contents.figures_beside[0],
-        context=sections.costs_tab_context,
+        is_offered=lambda contents: contents.has_reported_or_manual_scores[0],
+        context=sections.build_costs_tab_context,
         page="costs",
     ),
     BoardTab(
@@ -194,9 +196,11 @@ BOARD_TABS = (
         label=gettext_lazy("Battles"),
         template="boards/_battles.html",
         is_offered=lambda contents: contents.has_battles,
-        context=battles.battle_tab_context,
+        context=battles.build_battle_tab_context,
         depends_on=lambda phase, viewer: list(
-            battle_run_ids(phase, visibility.audience_of(phase, viewer))
+            list_run_ids_on_battle_board(
+                phase, visibility.determine_audience(phase, viewer)
+            )
         ),
         page="battles",
         needs_scores=False,
@@ -206,8 +210,8 @@ BOARD_TABS = (
         label=gettext_lazy("People"),
         template="boards/_people.html",
         is_offered=lambda contents: contents.has_ratings,
-        context=sections.human_scores_tab_context,
-        depends_on=sections.human_scores_cache_key,
+        context=sections.build_human_scores_tab_context,
+        depends_on=sections.build_human_scores_cache_key,
         page="people",
     ),
     BoardTab(
@@ -215,7 +219,7 @@ BOARD_TABS = (
         label=gettext_lazy("Estimates"),
         template="boards/_estimates.html",
         is_offered=lambda contents: has_published_estimates(contents.board),
-        context=estimates.estimates_tab_context,
+        context=estimates.build_estimates_tab_context,
         page="estimates",
     ),
     BoardTab(
@@ -225,7 +229,7 @@ BOARD_TABS = (
         is_offered=lambda contents: has_several_judges(
             contents.phase, contents.board.rules
         ),
-        context=judges.judges_tab_context,
+        context=judges.build_judges_tab_context,
         page="judges",
     ),
     BoardTab(
@@ -233,50 +237,50 @@ BOARD_TABS = (
         label=gettext_lazy("Confidence"),
         template="boards/_confidence.html",
         is_offered=lambda contents: contents.has_labels,
-        context=sections.confidence_tab_context,
+        context=sections.build_confidence_tab_context,
         page="confidence",
     ),
     BoardTab(
         name="discourse",
         label=gettext_lazy("Discourse"),
         template="boards/_discourse.html",
-        is_offered=lambda contents: bool(contents.label_schemes),
-        context=classes.label_shares_tab_context,
+        is_offered=lambda contents: bool(contents.available_label_schemes),
+        context=classes.build_label_shares_tab_context,
         page="discourse",
     ),
     BoardTab(
         name="outside",
         label=gettext_lazy("Measured elsewhere"),
         template="boards/_outside.html",
-        is_offered=lambda contents: contents.figures_beside[1],
-        context=sections.manual_scores_tab_context,
+        is_offered=lambda contents: contents.has_reported_or_manual_scores[1],
+        context=sections.build_manual_scores_tab_context,
         page="outside",
     ),
     BoardTab(
         name="published",
         label=gettext_lazy("Published results"),
         template="publications/_published_below.html",
-        is_offered=lambda contents: contents.has_published,
-        context=sections.published_results_tab_context,
+        is_offered=lambda contents: contents.has_published_results,
+        context=sections.build_published_results_context,
         needs_scores=False,
     ),
     BoardTab(
         name="paper",
         label=gettext_lazy("As printed"),
         template="boards/_paper.html",
-        is_offered=lambda contents: contents.has_paper_view,
-        context=sections.paper_tab_context,
-        depends_on=sections.paper_tab_cache_key,
+        is_offered=lambda contents: contents.may_have_paper_tables,
+        context=sections.build_paper_tab_context,
+        depends_on=sections.build_paper_tab_cache_key,
         page="board-paper",
     ),
     BoardTab(
-        name=CITE,
+        name=CITATION_TAB_NAME,
         label=gettext_lazy("Cite"),
         template="boards/_cite.html",
         is_action=True,
     ),
     BoardTab(
-        name=SHARE,
+        name=SHARING_TAB_NAME,
         label=gettext_lazy("Share"),
         template="boards/_share.html",
         depends_on=lambda phase, viewer: [phase.task.season.allows_frames],
@@ -286,7 +290,7 @@ BOARD_TABS = (
 )
 
 
-def requested_tab(query: BoardPageParameters) -> BoardTab:
+def find_requested_tab(query: BoardPageParameters) -> BoardTab:
     """Return the tab that the URL names.
 
     Raises InvalidParameters for unknown names of tabs.
@@ -294,11 +298,13 @@ def requested_tab(query: BoardPageParameters) -> BoardTab:
     for tab in BOARD_TABS:
         if tab.name == query.tab:
             return tab
-    raise invalid_value("view", query.view, [tab.name for tab in BOARD_TABS])
+    raise build_invalid_value_error(
+        "view", query.view, [tab.name for tab in BOARD_TABS]
+    )
 
 
-def offered_tabs(board: Board, query: BoardPageParameters) -> list[BoardTab]:
-    contents = BoardContents(board, query)
+def find_offered_tabs(board: Board, query: BoardPageParameters) -> list[BoardTab]:
+    contents = BoardTabConditions(board, query)
     return [
         tab
         for tab in BOARD_TABS
@@ -306,7 +312,7 @@ def offered_tabs(board: Board, query: BoardPageParameters) -> list[BoardTab]:
     ]
 
 
-def tab_context(
+def build_tab_context(
     tab: BoardTab,
     phase: Phase,
     board: Board,
@@ -320,7 +326,7 @@ def tab_context(
     """
     context = tab.context(replace(board, phase=phase), query, viewer)
     files = [
-        (figure.title, _figure_files(name, figure.title))
+        (figure.title, _build_figure_file_links(name, figure.title))
         for name, figure in context.get("figures", {}).items()
     ]
     if files and tab.tables:
@@ -333,13 +339,15 @@ def tab_context(
             "files_page": reverse(
                 tab.page, args=[task.season.slug, task.slug, phase.slug]
             ),
-            "of_files": query.pairs(view=DEFAULT_TAB, adjusts=False, figure=""),
+            "of_files": query.pairs(view=DEFAULT_TAB_NAME, adjusts=False, figure=""),
         }
     return context
 
 
-def _figure_files(name: str, title: str) -> list[tuple[str, str]]:
-    return [(f"{name}.{form}", f"{title}, {form.upper()}") for form in figure_formats()]
+def _build_figure_file_links(name: str, title: str) -> list[tuple[str, str]]:
+    return [
+        (f"{name}.{form}", f"{title}, {form.upper()}") for form in list_figure_formats()
+    ]
 
 
 def require_offered_tab(tab: BoardTab, tabs: Sequence[BoardTab]) -> None:

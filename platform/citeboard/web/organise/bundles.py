@@ -10,27 +10,27 @@ from django.http import HttpRequest
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.acts.old_runs import SCORE_OLD_RUNS
-from citeboard.background.kinds import jobs_of
+from citeboard.acts.old_runs import RESCORE_RUNS_OF_OTHER_PLATFORM
+from citeboard.background.kinds import find_background_jobs
 from citeboard.core import storage
 from citeboard.web import pages
 from scoring.exchange.bundles.importing import (
     create_drafted_season,
     draft_season_from_bundle,
     group_report_by_heading,
-    stored_import_report,
+    load_stored_import_report,
 )
-from scoring.worker.background import Kind
+from scoring.worker.background import BackgroundJobKind
 from scoring.worker.local_copies import temporary_local_copy
-from tasks.gold.drafts import MAX_SIGNATURE_AGE, store_gold_draft
+from tasks.gold.drafts import MAX_DRAFT_SIGNATURE_AGE, store_gold_draft
 from tasks.models import Phase, Season
 from tasks.seasons import access
 from tasks.submissions.uploads import receive_upload
 from tasks.types import InputRefused
-from tasks.types.problems import capped
+from tasks.types.problems import select_problems_to_list
 
-#: BUNDLE_NAME_SALT is the salt of the signed bundle name until the draft season is created.
-BUNDLE_NAME_SALT = "bundle"
+#: BUNDLE_NAME_SIGNING_SALT is the salt of the signed bundle name until the draft season is created.
+BUNDLE_NAME_SIGNING_SALT = "bundle"
 
 
 class CompetitionForm(forms.Form):
@@ -68,21 +68,25 @@ class CompetitionForm(forms.Form):
         try:
             given = signing.loads(
                 self.cleaned_data["stored"],
-                salt=BUNDLE_NAME_SALT,
-                max_age=MAX_SIGNATURE_AGE,
+                salt=BUNDLE_NAME_SIGNING_SALT,
+                max_age=MAX_DRAFT_SIGNATURE_AGE,
             )
         except signing.BadSignature:
             return "", ""
-        is_there = given["owner"] == owner and storage.gold.exists(given["name"])
+        is_there = given["owner"] == owner and storage.gold_file_storage.exists(
+            given["name"]
+        )
         return (given["name"], given["filename"]) if is_there else ("", "")
 
 
 @pages.PageDecorators(access.require_season_creator).form("organise/bundle.html")
-def new_from_bundle(request: pages.SignedInRequest, user: Any) -> pages.Answer:
+def create_season_from_bundle(
+    request: pages.SignedInRequest, user: Any
+) -> pages.ViewResult:
     """Show staff the report on a bundle of Codabench or CodaLab, and create a season
     from the bundle.
     """
-    form = CompetitionForm(**pages.sent(request), label_suffix="")
+    form = CompetitionForm(**pages.build_form_arguments(request), label_suffix="")
     pages.require_known_fields(request, form, ["make", "gold"])
     context: dict[str, Any] = {"form": form}
     gold = [item for item in request.POST.getlist("gold") if item]
@@ -95,7 +99,7 @@ def new_from_bundle(request: pages.SignedInRequest, user: Any) -> pages.Answer:
     given = {part: form.cleaned_data[part] for part in ("slug", "title")}
     try:
         with (
-            temporary_local_copy(storage.gold, name) as path,
+            temporary_local_copy(storage.gold_file_storage, name) as path,
             draft_season_from_bundle(
                 path, filename, by=user, gold=gold, **given
             ) as draft,
@@ -108,10 +112,10 @@ def new_from_bundle(request: pages.SignedInRequest, user: Any) -> pages.Answer:
             context["choices"] = draft.choices
             if draft.values is not None and "make" in request.POST:
                 loaded = create_drafted_season(draft, filename=filename, by=user)
-                storage.gold.delete(name)
+                storage.gold_file_storage.delete(name)
                 return redirect("organise-bundle", loaded.season.slug)
     except InputRefused as refused:
-        problems, more = capped(refused.problems)
+        problems, more = select_problems_to_list(refused.problems)
         form.add_error(None, _("The draft cannot be created; nothing has changed."))
         context |= {"problems": problems, "more": more}
     if context.get("is_possible"):
@@ -121,30 +125,36 @@ def new_from_bundle(request: pages.SignedInRequest, user: Any) -> pages.Answer:
                 **given,
                 "title": given["title"] or season["title"],
                 "slug": given["slug"] or season["slug"],
-                "stored": signing.dumps(kept, salt=BUNDLE_NAME_SALT),
+                "stored": signing.dumps(kept, salt=BUNDLE_NAME_SIGNING_SALT),
             },
             label_suffix="",
         )
     else:
-        storage.gold.delete(name)
+        storage.gold_file_storage.delete(name)
     return context
 
 
-@pages.organisers.page("organise/bundle_report.html", "file")
-def report(request: pages.SignedInRequest, season: Season) -> dict[str, Any]:
+@pages.organiser_pages.page("organise/bundle_report.html", "file")
+def show_bundle_report(
+    request: pages.SignedInRequest, season: Season
+) -> dict[str, Any]:
     """Show the report on the bundle from which the season was created."""
-    return {"parts": group_report_by_heading(stored_import_report(season))}
+    return {"parts": group_report_by_heading(load_stored_import_report(season))}
 
 
-def _old_run_jobs(_request: HttpRequest, phase: Phase) -> dict[str, Any]:
-    return {"jobs": jobs_of(phase.task.season, Kind.OLD_RUNS, phase=phase.pk)}
+def _build_old_runs_context(_request: HttpRequest, phase: Phase) -> dict[str, Any]:
+    return {
+        "jobs": find_background_jobs(
+            phase.task.season, BackgroundJobKind.OLD_RUNS, phase=phase.pk
+        )
+    }
 
 
-old_runs = pages.build_form_view(
-    SCORE_OLD_RUNS,
+score_old_runs = pages.build_form_view(
+    RESCORE_RUNS_OF_OTHER_PLATFORM,
     "organise/old_runs.html",
     "phases",
     at="file",
-    shows=_old_run_jobs,
+    shows=_build_old_runs_context,
     then=pages.redirect_to_job,
 )

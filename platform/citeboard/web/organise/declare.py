@@ -12,80 +12,98 @@ from django.http import Http404, HttpRequest, QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.acts.declared import EndField, LinesField, MomentField
-from citeboard.acts.declaring import DECLARE, DECLARE_ANEW
-from citeboard.acts.gold import encoding_field
-from citeboard.acts.rehearsal import perform
+from citeboard.acts.declared import DateTimeTextField, PhaseEndField, TextLinesField
+from citeboard.acts.declaring import CHANGE_DECLARED_TASK, CREATE_DECLARED_TASK
+from citeboard.acts.gold import build_encoding_field
+from citeboard.acts.rehearsal import perform_confirmed_action
 from citeboard.core import storage
 from citeboard.core.words import count_with_noun
 from citeboard.web.organise.file_names import (
-    ANYWAY,
-    GOLD_VALUES,
+    GOLD_VALUES_FORM_FIELD,
+    SAVE_ANYWAY_FORM_FIELD,
     add_file_name_fields,
     add_official_run_fields,
-    apply_file_names,
+    apply_file_name_fields,
     check_official_run,
-    file_name_field,
-    replace_label_by_meaning,
+    find_file_name_field,
+    replace_metric_label,
 )
 from citeboard.web.organise.gold import describe_gold_size
 from citeboard.web.organise.view_fields import (
     add_view_fields,
     apply_view_fields,
-    view_field_of_key,
+    find_form_field_of_view_key,
 )
 from citeboard.web.pages import (
-    Answer,
     SignedInRequest,
+    ViewResult,
     add_refusals_to_form,
-    confirmation_in_request,
-    organisers,
+    build_form_arguments,
+    organiser_pages,
+    read_action_confirmation,
     require_known_fields,
-    sent,
 )
-from scoring.offline.official_run import SAMPLE_RUN
-from scoring.offline.proposing import DAMAGED, ITSELF
+from scoring.offline.official_run import SAMPLE_RUN_KEY
+from scoring.offline.proposing import DAMAGED_RUN_NAME, GOLD_RUN_NAME
 from scoring.worker import declaring, rescoring
-from tasks.gold.drafts import MAX_SIGNATURE_AGE, store_gold_draft
+from tasks.gold.drafts import MAX_DRAFT_SIGNATURE_AGE, store_gold_draft
 from tasks.models import Season, Task
-from tasks.seasons.own_measures import missing_carrier_warnings
+from tasks.seasons.own_measures import list_missing_carrier_warnings
 from tasks.submissions.uploads import receive_upload
 from tasks.types import Problem
-from tasks.types.declared.baselines import BASELINES
-from tasks.types.declared.folder import CARD, TOML
-from tasks.types.declared.own_measures import MEASURES, read_measures
-from tasks.types.declared.proposals import declaration, measures_of
-from tasks.types.declared.read_shapes import OF_FORMS
-from tasks.types.declared.read_view import VIEW
-from tasks.types.declared.recognised import LIKELY, SURE, UNSURE
-from tasks.types.forms.shapes import SPACE
-from tasks.types.problems import capped, from_values
-from tasks.types.toml_lines import KeyLines
+from tasks.types.declared.baselines import BASELINE_MAKERS_BY_FORM
+from tasks.types.declared.folder import TASK_CARD_FILE_NAME, TOML
+from tasks.types.declared.own_measures import MEASURES_FILE_NAME, parse_measure_classes
+from tasks.types.declared.proposals import format_task_toml, list_available_measures
+from tasks.types.declared.read_shapes import FORMS_PERMITTING_KEY
+from tasks.types.declared.read_view import VIEW_TABLE_KEY
+from tasks.types.declared.recognised import (
+    LIKELY_CONFIDENCE,
+    SURE_CONFIDENCE,
+    UNSURE_CONFIDENCE,
+)
+from tasks.types.forms.shapes import WHITE_SPACE_SEPARATOR
+from tasks.types.problems import convert_dicts_to_problems, select_problems_to_list
+from tasks.types.toml_lines import TomlKeyLines
 
-Told = dict[str, Any]
+JsonObject = dict[str, Any]
 #: A file `measures.py` has at most MAX_MEASURES_LENGTH characters.
 MAX_MEASURES_LENGTH = 50_000
 #: _FIELDS_BY_DECLARATION_KEY maps declaration keys to form fields that set the keys under another name.
 _FIELDS_BY_DECLARATION_KEY: dict[object, str] = {"id": "key", "field": "gold"}
-DRAFT_SALT = "declared-task"
-DEFAULT_OPEN_TIME = dt.timedelta(days=90)
+DRAFT_SIGNING_SALT = "declared-task"
+DEFAULT_PHASE_DURATION = dt.timedelta(days=90)
 #: Values in the table [task.answer] are gold fields, lines, words, numbers or booleans.
-FIELD, LINES, WORD, NUMBER, SWITCH = "field", "lines", "word", "number", "switch"
-GIVEN_CHOICES = ("none", "optional", "needed")
+FIELD_KEY_KIND, LINES_KEY_KIND, WORD_KEY_KIND, NUMBER_KEY_KIND, BOOLEAN_KEY_KIND = (
+    "field",
+    "lines",
+    "word",
+    "number",
+    "switch",
+)
+FIELD_REQUIREMENT_CHOICES = ("none", "optional", "needed")
 ANSWER_KEYS_BY_FORM: dict[str, dict[str, Any]] = {
     "labels": {
-        "labels": LINES,
-        "positive": WORD,
-        "abstain": WORD,
-        "probabilities": GIVEN_CHOICES,
-        "confidence": GIVEN_CHOICES,
+        "labels": LINES_KEY_KIND,
+        "positive": WORD_KEY_KIND,
+        "abstain": WORD_KEY_KIND,
+        "probabilities": FIELD_REQUIREMENT_CHOICES,
+        "confidence": FIELD_REQUIREMENT_CHOICES,
     },
-    "ranking": {"query": FIELD, "candidates": FIELD},
+    "ranking": {"query": FIELD_KEY_KIND, "candidates": FIELD_KEY_KIND},
     "text": {},
-    "spans": {"text": FIELD, "labels": LINES},
-    "tags": {"tokens": FIELD, "labels": LINES, "repair": SWITCH},
-    "evidence": {"labels": LINES, "abstain": WORD},
-    "numbers": {"least": NUMBER, "most": NUMBER, "step": NUMBER},
+    "spans": {"text": FIELD_KEY_KIND, "labels": LINES_KEY_KIND},
+    "tags": {
+        "tokens": FIELD_KEY_KIND,
+        "labels": LINES_KEY_KIND,
+        "repair": BOOLEAN_KEY_KIND,
+    },
+    "evidence": {"labels": LINES_KEY_KIND, "abstain": WORD_KEY_KIND},
+    "numbers": {
+        "least": NUMBER_KEY_KIND,
+        "most": NUMBER_KEY_KIND,
+        "step": NUMBER_KEY_KIND,
+    },
 }
 ANSWER_KEY_LABELS = {
     "labels": gettext_lazy("Labels, one a line"),
@@ -105,19 +123,19 @@ ANSWER_KEY_LABELS = {
     "step": gettext_lazy("Step"),
 }
 #: A value in [task.gold] is a boolean, word, field, fields, lines or a separator.
-SWITCH, SIGN, FIELDS = "switch", "sign", "fields"
+BOOLEAN_KEY_KIND, SEPARATOR_KEY_KIND, FIELDS_KEY_KIND = "switch", "sign", "fields"
 GOLD_SHAPE_KEYS = {
-    "numbered": SWITCH,
-    "ids": FIELDS,
-    "columns": FIELDS,
-    "vector": SWITCH,
-    "separator": SIGN,
-    "item": WORD,
-    "document": FIELD,
-    "relevant": LINES,
+    "numbered": BOOLEAN_KEY_KIND,
+    "ids": FIELDS_KEY_KIND,
+    "columns": FIELDS_KEY_KIND,
+    "vector": BOOLEAN_KEY_KIND,
+    "separator": SEPARATOR_KEY_KIND,
+    "item": WORD_KEY_KIND,
+    "document": FIELD_KEY_KIND,
+    "relevant": LINES_KEY_KIND,
 }
-#: The form shows the keys in KEYS_SHOWN_IF_PROPOSED only if the proposal contains them.
-KEYS_SHOWN_IF_PROPOSED = ("ids", "columns", "relevant")
+#: The form shows the keys in SHAPE_KEYS_SHOWN_IF_PROPOSED only if the proposal contains them.
+SHAPE_KEYS_SHOWN_IF_PROPOSED = ("ids", "columns", "relevant")
 SHAPE_KEY_LABELS = {
     "numbered": gettext_lazy("The number of a row is its id"),
     "ids": gettext_lazy("Fields that make the id together"),
@@ -136,7 +154,7 @@ SHAPE_KEY_HELP_TEXTS = {
 }
 SEPARATOR_CHOICES = [
     ("", gettext_lazy("none")),
-    (SPACE, gettext_lazy("white space")),
+    (WHITE_SPACE_SEPARATOR, gettext_lazy("white space")),
     (";", gettext_lazy("semicolon")),
     ("|", gettext_lazy("vertical bar")),
     (",", gettext_lazy("comma")),
@@ -150,9 +168,9 @@ GUESSED_PART_LABELS = {
     "shown": gettext_lazy("Shown to participants"),
 }
 CONFIDENCE_LABELS = {
-    SURE: gettext_lazy("sure"),
-    LIKELY: gettext_lazy("likely"),
-    UNSURE: gettext_lazy("unsure: please check"),
+    SURE_CONFIDENCE: gettext_lazy("sure"),
+    LIKELY_CONFIDENCE: gettext_lazy("likely"),
+    UNSURE_CONFIDENCE: gettext_lazy("unsure: please check"),
 }
 
 
@@ -160,7 +178,7 @@ class NewTaskGoldForm(forms.Form):
     title = forms.CharField(label=gettext_lazy("Title"), max_length=100)
     form = forms.ChoiceField(
         label=gettext_lazy("Form of an answer"),
-        choices=list(declaring.FORM_LABELS.items()),
+        choices=list(declaring.ANSWER_FORM_LABELS.items()),
     )
     file = forms.FileField(
         label=gettext_lazy("Gold"),
@@ -169,7 +187,7 @@ class NewTaskGoldForm(forms.Form):
             "queries a zip of all. Qrels with queries and documents are a ranking."
         ),
     )
-    encoding = encoding_field()
+    encoding = build_encoding_field()
     delimiter = forms.ChoiceField(
         label=gettext_lazy("Separator of the columns of a CSV file"),
         required=False,
@@ -196,10 +214,10 @@ class DeclarationForm(forms.Form):
         help_text=gettext_lazy("Markdown, with the sections given here."),
     )
 
-    def __init__(self, data: Any, draft: Told, season: Season) -> None:
-        self.task: Told = draft["task"]
+    def __init__(self, data: Any, draft: JsonObject, season: Season) -> None:
+        self.task: JsonObject = draft["task"]
         gold, said = self.task["gold"], self.task.get("answer", {})
-        self.guesses: list[Told] = draft.get("guesses", [])
+        self.guesses: list[JsonObject] = draft.get("guesses", [])
         declared = self.task.get("dimensions", [])
         named = [
             {"name": own, "field": own} if isinstance(own, str) else own
@@ -214,8 +232,8 @@ class DeclarationForm(forms.Form):
             },
             **known,
         }
-        text = draft["files"].get(MEASURES, "")
-        self.warnings = missing_carrier_warnings(text)
+        text = draft["files"].get(MEASURES_FILE_NAME, "")
+        self.warnings = list_missing_carrier_warnings(text)
         initial = {
             "title": self.task["title"],
             "card": draft["card"],
@@ -259,16 +277,16 @@ class DeclarationForm(forms.Form):
         for name, kind in ANSWER_KEYS_BY_FORM[self.task["form"]].items():
             own = (
                 forms.FloatField
-                if kind == NUMBER
-                else LinesField
-                if kind == LINES
+                if kind == NUMBER_KEY_KIND
+                else TextLinesField
+                if kind == LINES_KEY_KIND
                 else forms.CharField
             )
-            if kind == SWITCH:
+            if kind == BOOLEAN_KEY_KIND:
                 self.fields[name] = forms.BooleanField(
                     label=ANSWER_KEY_LABELS[name], required=False
                 )
-            elif kind in (WORD, NUMBER, LINES):
+            elif kind in (WORD_KEY_KIND, NUMBER_KEY_KIND, LINES_KEY_KIND):
                 self.fields[name] = own(
                     label=ANSWER_KEY_LABELS[name],
                     required=name == "labels" and self.task["form"] != "spans",
@@ -276,15 +294,15 @@ class DeclarationForm(forms.Form):
             else:
                 choices = (
                     [("", _("none")), *fields]
-                    if kind == FIELD
+                    if kind == FIELD_KEY_KIND
                     else [(word, word) for word in kind]
                 )
                 one(name, ANSWER_KEY_LABELS[name], choices)
-        classes = read_measures(text, MEASURES, []).classes
+        classes = parse_measure_classes(text, MEASURES_FILE_NAME, []).classes
         #: `measures` contains each rule set's possible metrics by name.
-        self.measures: list[Told] = []
+        self.measures: list[JsonObject] = []
         for number, rules in enumerate(self.task["rules"]):
-            own_measures = measures_of({**self.task, "rules": [rules]})
+            own_measures = list_available_measures({**self.task, "rules": [rules]})
             self.measures.append(
                 {**dict(zip(classes, classes, strict=True)), **own_measures}
             )
@@ -298,7 +316,7 @@ class DeclarationForm(forms.Form):
         add_view_fields(self, self.task, fields)
         if own_baselines := [
             name
-            for name in BASELINES[self.task["form"]]
+            for name in BASELINE_MAKERS_BY_FORM[self.task["form"]]
             if name in baselines or name not in impossible
         ]:
             many("baselines", _("Baselines"), [(name, name) for name in own_baselines])
@@ -326,59 +344,67 @@ class DeclarationForm(forms.Form):
         else:
             self._add_phase_fields(season)
         self.fields["draft"] = forms.CharField(widget=forms.HiddenInput)
-        self.initial["draft"] = signing.dumps(draft, salt=DRAFT_SALT, compress=True)
+        self.initial["draft"] = signing.dumps(
+            draft, salt=DRAFT_SIGNING_SALT, compress=True
+        )
 
     def _add_phase_fields(self, season: Season) -> None:
-        tables = declaring.phase_tables_for_new_task(season)
-        splits = declaring.splits_of_phase_tables(tables)
+        tables = declaring.build_phase_tables_for_new_task(season)
+        splits = declaring.list_splits_of_phase_tables(tables)
         self.phases = ", ".join(table["title"] for table in tables)
         if len(splits) > 1:
             self._add_choice_field(
                 "split", _("Split"), [(split, split) for split in splits]
             )
         now = timezone.now().replace(second=0, microsecond=0)
-        late = not tables or bool(declaring.phases_begun_at_creation(season, tables))
+        late = not tables or bool(
+            declaring.list_phases_open_at_creation(season, tables)
+        )
         if late:
             # A new task of a public season is closed until organisers set its opening.
             first = None if season.is_public else now
             words = _("Until then the task is closed.") if season.is_public else ""
-            self.fields["opens"] = MomentField(
+            self.fields["opens"] = DateTimeTextField(
                 label=_("Opens"), zone=season.zone, initial=first, help_text=words
             )
         if not tables:
-            self.fields["closes"] = EndField(
-                label=_("Closes"), zone=season.zone, initial=now + DEFAULT_OPEN_TIME
+            self.fields["closes"] = PhaseEndField(
+                label=_("Closes"),
+                zone=season.zone,
+                initial=now + DEFAULT_PHASE_DURATION,
             )
 
-    def _add_shape_fields(self, gold: Told, whole: list[Any]) -> None:
+    def _add_shape_fields(self, gold: JsonObject, whole: list[Any]) -> None:
         self.shape = [
             name
             for name in GOLD_SHAPE_KEYS
-            if self.task["form"] in OF_FORMS.get(name, [self.task["form"]])
-            and (name in gold or name not in KEYS_SHOWN_IF_PROPOSED)
+            if self.task["form"] in FORMS_PERMITTING_KEY.get(name, [self.task["form"]])
+            and (name in gold or name not in SHAPE_KEYS_SHOWN_IF_PROPOSED)
         ]
         for name in self.shape:
             kind, label = GOLD_SHAPE_KEYS[name], SHAPE_KEY_LABELS[name]
-            facts: Told = {
+            facts: JsonObject = {
                 "label": label,
                 "required": False,
                 "help_text": SHAPE_KEY_HELP_TEXTS.get(name, ""),
             }
-            if kind == FIELDS:
+            if kind == FIELDS_KEY_KIND:
                 self._add_multiple_choice_field(name, label, whole)
-            elif kind in (FIELD, SIGN):
+            elif kind in (FIELD_KEY_KIND, SEPARATOR_KEY_KIND):
                 choices = (
-                    SEPARATOR_CHOICES if kind == SIGN else [("", _("none")), *whole]
+                    SEPARATOR_CHOICES
+                    if kind == SEPARATOR_KEY_KIND
+                    else [("", _("none")), *whole]
                 )
                 self._add_choice_field(name, label, choices)
                 self.fields[name].required = False
-            elif kind == SWITCH:
+            elif kind == BOOLEAN_KEY_KIND:
                 self.fields[name] = forms.BooleanField(**facts)
             else:
-                own = LinesField if kind == LINES else forms.CharField
+                own = TextLinesField if kind == LINES_KEY_KIND else forms.CharField
                 self.fields[name] = own(**facts)
 
-    def _add_rule_set_fields(self, number: int, rules: Told) -> None:
+    def _add_rule_set_fields(self, number: int, rules: JsonObject) -> None:
         end = f"_{number + 1}" if number else ""
         of = f" ({rules['name']})" if len(self.task["rules"]) > 1 else ""
         has = [
@@ -420,26 +446,26 @@ class DeclarationForm(forms.Form):
             widget=forms.CheckboxSelectMultiple,
         )
 
-    def declared(self) -> Told:
+    def declared(self) -> JsonObject:
         given = self.cleaned_data
         gold = {**self.task["gold"], "id": given["key"], "field": given["gold"]}
         gold |= {name: given.get(name, []) for name in ("shown", "hidden")}
         gold |= {name: given[name] or None for name in self.shape}
         said = {**self.task.get("answer", {})}
         said |= {
-            name: given[name] or None if kind == SWITCH else given[name]
+            name: given[name] or None if kind == BOOLEAN_KEY_KIND else given[name]
             for name, kind in ANSWER_KEYS_BY_FORM[self.task["form"]].items()
         }
-        gold, said = apply_file_names(self, gold, said)
+        gold, said = apply_file_name_fields(self, gold, said)
         rule_sets = []
         for number, rules in enumerate(self.task["rules"]):
             end = f"_{number + 1}" if number else ""
             first, ticked = given[f"first{end}"], given[f"measures{end}"]
             names = [first, *(name for name in ticked if name != first)]
             measures = (self.measures[number][name] for name in names)
-            changed: Told = {
+            changed: JsonObject = {
                 "measures": [
-                    replace_label_by_meaning(measure, given.get(GOLD_VALUES, {}))
+                    replace_metric_label(measure, given.get(GOLD_VALUES_FORM_FIELD, {}))
                     for measure in measures
                 ]
             }
@@ -452,126 +478,148 @@ class DeclarationForm(forms.Form):
             "title": given["title"],
             "unit": given["unit"],
             "dimensions": [self.dimensions[name] for name in given["dimensions"]],
-            "gold": _non_empty_values(gold),
-            "answer": _non_empty_values(said),
-            VIEW: apply_view_fields(self, self.task.get(VIEW, {})),
+            "gold": _drop_empty_values(gold),
+            "answer": _drop_empty_values(said),
+            VIEW_TABLE_KEY: apply_view_fields(self, self.task.get(VIEW_TABLE_KEY, {})),
             "rules": rule_sets,
             "baselines": [
                 kept.get(name, {"name": name}) for name in given.get("baselines", [])
             ],
         }
-        return _non_empty_values(task)
+        return _drop_empty_values(task)
 
 
-def _non_empty_values(values: Told) -> Told:
+def _drop_empty_values(values: JsonObject) -> JsonObject:
     return {
         name: value for name, value in values.items() if value not in (None, "", [], {})
     }
 
 
-@organisers.form("organise/declare.html", "settings", back="organise-settings season")
-def declare(
+@organiser_pages.form(
+    "organise/declare.html", "settings", back="organise-settings season"
+)
+def edit_declared_task(
     request: SignedInRequest, season: Season, task: Task | None = None
-) -> Answer:
+) -> ViewResult:
     """Declare a new task from its gold, or edit the declaration of a task."""
     if task is not None and not task.declaration_id:
         raise Http404(_("The task is a built-in type."))
-    context: Told = {"edits": task}
-    draft = _draft_in_request(request, season, task)
+    context: JsonObject = {"edits": task}
+    draft = _find_draft_in_request(request, season, task)
     if draft is None:
         return context | (
-            _new_task_context(request, season)
+            _build_new_task_context(request, season)
             if task is None
-            else _edit_task_context(request, season, task)
+            else _build_edit_task_context(request, season, task)
         )
     draft["files"] = {
-        name: text for name, text in draft["files"].items() if name != MEASURES
+        name: text
+        for name, text in draft["files"].items()
+        if name != MEASURES_FILE_NAME
     }
     if own := request.POST.get("own_measures", "").strip():
-        draft["files"][MEASURES] = (
+        draft["files"][MEASURES_FILE_NAME] = (
             own.replace("\r\n", "\n")[:MAX_MEASURES_LENGTH] + "\n"
         )
-    form = DeclarationForm(_with_sample_run(request, draft), draft, season)
+    form = DeclarationForm(
+        _add_sample_run_to_posted_data(request, draft), draft, season
+    )
     require_known_fields(request, form, ["preview", "save"])
     if not form.is_valid():
         return context | {"form": form}
-    told = declaring.check_draft(
+    told = declaring.validate_task_draft(
         {**draft, "task": form.declared(), "card": form.cleaned_data["card"]},
         request.user,
     )
     sample = check_official_run(form, told, form.cleaned_data["first"])
-    doubts = sample and not sample["is_sound"] and not form.cleaned_data.get(ANYWAY)
+    doubts = (
+        sample
+        and not sample["is_sound"]
+        and not form.cleaned_data.get(SAVE_ANYWAY_FORM_FIELD)
+    )
     keeps = "save" in request.POST and form.is_valid() and not told["problems"]
     if not keeps or doubts:
         return (
             context
-            | _preview_context(form, told)
+            | _build_preview_context(form, told)
             | {"sample": sample, "doubts": doubts}
         )
     with add_refusals_to_form(form, None):
         try:
             return _save_declaration(request, season, task, draft, form, told)
-        except rescoring.GoldRefused as refused:
+        except rescoring.GoldFileRefused as refused:
             told["problems"] = [problem.as_dict() for problem in refused.problems]
-    return context | _preview_context(form, told)
+    return context | _build_preview_context(form, told)
 
 
-def _edit_task_context(request: SignedInRequest, season: Season, task: Task) -> Told:
-    draft = declaring.draft_of_task(task)
-    told = declaring.check_draft(draft, request.user)
+def _build_edit_task_context(
+    request: SignedInRequest, season: Season, task: Task
+) -> JsonObject:
+    draft = declaring.build_draft_of_task(task)
+    told = declaring.validate_task_draft(draft, request.user)
     # Organisers can edit a declaration even if the site finds no fields in the gold.
-    known = {"fields": [], "instances": 0, **_proposed_parts_of_draft(told)}
-    return _preview_context(DeclarationForm(None, {**draft, **known}, season), told)
+    known = {"fields": [], "instances": 0, **_find_proposed_parts_of_draft(told)}
+    return _build_preview_context(
+        DeclarationForm(None, {**draft, **known}, season), told
+    )
 
 
-def _new_task_context(request: SignedInRequest, season: Season) -> Told:
+def _build_new_task_context(request: SignedInRequest, season: Season) -> JsonObject:
     """Return the form that uploads the gold of a new task.
 
     If the request already contains the gold, return the form with a proposed
     declaration.
     """
-    first = NewTaskGoldForm(**sent(request), label_suffix="")
+    first = NewTaskGoldForm(**build_form_arguments(request), label_suffix="")
     if "draft" not in request.POST:
         # A request with an expired draft contains fields of the declaration form.
         require_known_fields(request, first)
     if not first.is_valid():
         return {"form": first}
     with add_refusals_to_form(first, "title"):
-        slug = declaring.make_free_slug(season, first.cleaned_data["title"])
+        slug = declaring.make_unused_task_slug(season, first.cleaned_data["title"])
     if first.errors:
         return {"form": first}
-    draft, told = _start_draft(request, season, first, slug)
+    draft, told = _start_task_draft(request, season, first, slug)
     if not told.get("task"):
-        return {"form": first, **_problems_by_field(told)}
-    return _preview_context(DeclarationForm(None, draft, season), told)
+        return {"form": first, **_group_problems_by_field(told)}
+    return _build_preview_context(DeclarationForm(None, draft, season), told)
 
 
 def _save_declaration(
     request: SignedInRequest,
     season: Season,
     task: Task | None,
-    draft: Told,
+    draft: JsonObject,
     form: DeclarationForm,
-    told: Told,
+    told: JsonObject,
 ) -> str:
     given = form.cleaned_data
-    files = {**declaring.without_sample_files(draft["files"]), **told["files"]}
+    files = {**declaring.remove_sample_files(draft["files"]), **told["files"]}
     if task is not None:
         filled = {"files": files, "reason": given["reason"]}
-        again = perform(
-            DECLARE_ANEW, task, request.user, filled, confirmation_in_request(request)
+        again = perform_confirmed_action(
+            CHANGE_DECLARED_TASK,
+            task,
+            request.user,
+            filled,
+            read_action_confirmation(request),
         )
-        return DECLARE_ANEW.told(task, again, filled)
+        return CHANGE_DECLARED_TASK.told(task, again, filled)
     filled = {name: given.get(name) for name in ("opens", "closes")}
     filled |= {"split": given.get("split", ""), "files": files}
     filled |= {"stored": draft["stored"], "filename": draft["filename"]}
     filled |= {"encoding": draft.get("encoding", "")}
-    made = perform(
-        DECLARE, season, request.user, filled, confirmation_in_request(request)
+    made = perform_confirmed_action(
+        CREATE_DECLARED_TASK,
+        season,
+        request.user,
+        filled,
+        read_action_confirmation(request),
     )
-    for kept in (draft["stored"], draft.get(SAMPLE_RUN, {}).get("stored")):
+    for kept in (draft["stored"], draft.get(SAMPLE_RUN_KEY, {}).get("stored")):
         if kept:
-            storage.gold.delete(kept)
+            storage.gold_file_storage.delete(kept)
     message = _("%(task)s is saved with %(instances)s.")
     gold = made.gold.order_by("-pk").first()
     size = (
@@ -582,9 +630,9 @@ def _save_declaration(
     return message % {"task": made, "instances": size}
 
 
-def _start_draft(
+def _start_task_draft(
     request: SignedInRequest, season: Season, first: NewTaskGoldForm, slug: str
-) -> tuple[Told, Told]:
+) -> tuple[JsonObject, JsonObject]:
     """Store the gold of a new task and propose a declaration.
 
     The site later deletes the stored gold file if the task is not saved.
@@ -605,23 +653,25 @@ def _start_draft(
         "files": {},
         "card": "",
     }
-    told = declaring.check_draft(draft, request.user)
-    return {**draft, **_proposed_parts_of_draft(told)}, told
+    told = declaring.validate_task_draft(draft, request.user)
+    return {**draft, **_find_proposed_parts_of_draft(told)}, told
 
 
-def _with_sample_run(request: HttpRequest, draft: Told) -> QueryDict:
+def _add_sample_run_to_posted_data(
+    request: HttpRequest, draft: JsonObject
+) -> QueryDict:
     """Return the posted data of the declaration form.
 
     If the request contains a sample run, the function stores the run and adds it to the
     draft.
     """
-    sample_run = request.FILES.get(SAMPLE_RUN)
+    sample_run = request.FILES.get(SAMPLE_RUN_KEY)
     if sample_run is None:
         return request.POST
     stored, filename = _store_draft_file(sample_run)
-    draft[SAMPLE_RUN] = {"stored": stored, "filename": filename}
+    draft[SAMPLE_RUN_KEY] = {"stored": stored, "filename": filename}
     posted = request.POST.copy()
-    posted["draft"] = signing.dumps(draft, salt=DRAFT_SALT, compress=True)
+    posted["draft"] = signing.dumps(draft, salt=DRAFT_SIGNING_SALT, compress=True)
     return posted
 
 
@@ -630,22 +680,26 @@ def _store_draft_file(sent_file: Any) -> tuple[str, str]:
         return store_gold_draft(upload.path), upload.filename
 
 
-def _draft_in_request(
+def _find_draft_in_request(
     request: HttpRequest, season: Season, task: Task | None
-) -> Told | None:
+) -> JsonObject | None:
     try:
-        draft: Told = signing.loads(
-            request.POST.get("draft", ""), salt=DRAFT_SALT, max_age=MAX_SIGNATURE_AGE
+        draft: JsonObject = signing.loads(
+            request.POST.get("draft", ""),
+            salt=DRAFT_SIGNING_SALT,
+            max_age=MAX_DRAFT_SIGNATURE_AGE,
         )
     except signing.BadSignature:
         return None
     is_ours = draft["season"] == season.pk and draft["edits"] == (
         task.pk if task else None
     )
-    return draft if is_ours and storage.gold.exists(draft["stored"]) else None
+    return (
+        draft if is_ours and storage.gold_file_storage.exists(draft["stored"]) else None
+    )
 
 
-def _proposed_parts_of_draft(told: Told) -> Told:
+def _find_proposed_parts_of_draft(told: JsonObject) -> JsonObject:
     return {
         name: told[name]
         for name in ("task", "fields", "instances", "card", "guesses")
@@ -653,31 +707,33 @@ def _proposed_parts_of_draft(told: Told) -> Told:
     }
 
 
-def _problems_by_field(told: Told, form: DeclarationForm | None = None) -> Told:
+def _group_problems_by_field(
+    told: JsonObject, form: DeclarationForm | None = None
+) -> JsonObject:
     """Return the problems of a declaration, by the name of the form field.
 
     The problems name form fields instead of lines, because users of the form do not see
     the declaration file.
     """
-    problems = from_values(told["problems"])
+    problems = convert_dicts_to_problems(told["problems"])
     if form is not None:
-        lines = KeyLines(declaration(told.get("task") or form.task))
+        lines = TomlKeyLines(format_task_toml(told.get("task") or form.task))
         problems = [
             _move_problem_to_field(problem, lines, form) for problem in problems
         ]
-    problems, more = capped(problems)
+    problems, more = select_problems_to_list(problems)
     return {"problems": problems, "more": more}
 
 
 def _move_problem_to_field(
-    problem: Problem, lines: KeyLines, form: DeclarationForm
+    problem: Problem, lines: TomlKeyLines, form: DeclarationForm
 ) -> Problem:
     name = ""
-    if problem.file == CARD:
+    if problem.file == TASK_CARD_FILE_NAME:
         name = "card"
     elif problem.file == TOML:
-        path = lines.path_at(problem.line) if problem.line else ()
-        name = file_name_field(path) or view_field_of_key(path)
+        path = lines.get_key_at_line(problem.line) if problem.line else ()
+        name = find_file_name_field(path) or find_form_field_of_view_key(path)
         name = name or next(
             (own for part in path if (own := _FIELDS_BY_DECLARATION_KEY.get(part, ""))),
             "",
@@ -692,10 +748,10 @@ def _move_problem_to_field(
     return replace(problem, file=str(form.fields[name].label), line=None)
 
 
-def _preview_context(form: DeclarationForm, told: Told) -> Told:
+def _build_preview_context(form: DeclarationForm, told: JsonObject) -> JsonObject:
     names = {
-        ITSELF: _("The gold itself"),
-        DAMAGED: _("The gold, each third answer changed"),
+        GOLD_RUN_NAME: _("The gold itself"),
+        DAMAGED_RUN_NAME: _("The gold, each third answer changed"),
     }
     rows = [
         {
@@ -713,10 +769,10 @@ def _preview_context(form: DeclarationForm, told: Told) -> Told:
             {
                 **guess,
                 "part": GUESSED_PART_LABELS[guess["part"]],
-                "is_unsure": guess["confidence"] == UNSURE,
+                "is_unsure": guess["confidence"] == UNSURE_CONFIDENCE,
                 "confidence": CONFIDENCE_LABELS[guess["confidence"]],
             }
             for guess in form.guesses
         ],
-        **_problems_by_field(told, form),
+        **_group_problems_by_field(told, form),
     }

@@ -10,26 +10,28 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from citeboard.acts import estimates as acts
-from citeboard.background.kinds import jobs_of
+from citeboard.background.kinds import find_background_jobs
 from citeboard.core import storage
 from citeboard.web import pages
-from citeboard.web.boards.estimates import estimates_context
-from scoring.human.disagreements import count_ledger_labels, judges_to_compare
-from scoring.human.estimates import estimable_kinds
+from citeboard.web.boards.estimates import build_estimates_context
+from scoring.human.disagreements import count_ledger_labels, list_judges_to_compare
+from scoring.human.estimates import list_estimable_unit_kinds
 from scoring.models import EstimateSheet
-from scoring.results.board.estimates import estimates_of_sheet
+from scoring.results.board.estimates import load_estimates_of_sheet
 from scoring.results.board.standings import Board, compute_board
 from scoring.worker import background
 from tasks.models import Phase, Season
 
 
-@pages.organisers.page("organise/estimates.html", "human")
-def sheets(request: pages.SignedInRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.page("organise/estimates.html", "human")
+def show_estimate_sheets(
+    request: pages.SignedInRequest, season: Season
+) -> pages.ViewResult:
     """Show the samples of units that people label, and the estimated scores."""
-    return _sheets_context(season, request)
+    return _build_estimate_sheets_context(season, request)
 
 
-def _sheets_context(
+def _build_estimate_sheets_context(
     season: Season,
     request: pages.SignedInRequest,
     made: acts.EstimatesForm | None = None,
@@ -39,7 +41,7 @@ def _sheets_context(
     phases = Phase.objects.filter(task__season=season).select_related("task__season")
     lines = []
     for phase in phases:
-        if not estimable_kinds(phase):
+        if not list_estimable_unit_kinds(phase):
             continue
         # All sheets of a rule set share the board of a phase, which is computed once.
         board_of = cache(partial(compute_board, phase, request.user))
@@ -48,17 +50,20 @@ def _sheets_context(
             {
                 "phase": phase,
                 "form": made if is_refused else acts.EstimatesForm(of=phase),
-                "comparison": _disagreements_form(phase, compared),
+                "comparison": _build_disagreements_form(phase, compared),
                 "sheets": [
-                    _sheet_context(sheet, board_of, brought)
+                    _build_estimate_sheet_context(sheet, board_of, brought)
                     for sheet in EstimateSheet.objects.filter(phase=phase)
                 ],
             }
         )
-    return {"phases": lines, "jobs": jobs_of(season, background.Kind.SHEET)}
+    return {
+        "phases": lines,
+        "jobs": find_background_jobs(season, background.BackgroundJobKind.SHEET),
+    }
 
 
-def _disagreements_form(
+def _build_disagreements_form(
     phase: Phase, filled: acts.DisagreementsForm | None
 ) -> acts.DisagreementsForm | None:
     """Return the form that samples pairs on which judges disagree.
@@ -67,10 +72,10 @@ def _disagreements_form(
     """
     if filled is not None and filled.of == phase:
         return filled
-    return acts.DisagreementsForm(of=phase) if judges_to_compare(phase) else None
+    return acts.DisagreementsForm(of=phase) if list_judges_to_compare(phase) else None
 
 
-def _sheet_context(
+def _build_estimate_sheet_context(
     sheet: EstimateSheet,
     board_of: Callable[[str], Board],
     brought: acts.PeoplesLabelsForm | None,
@@ -80,57 +85,63 @@ def _sheet_context(
         form = acts.PeoplesLabelsForm(of=sheet, auto_id=f"id_sheet_{sheet.pk}_%s")
     found = None
     if sheet.result and sheet.rules in sheet.phase.task.rules:
-        found = estimates_of_sheet(sheet, board_of(sheet.rules))
+        found = load_estimates_of_sheet(sheet, board_of(sheet.rules))
     return {
         "sheet": sheet,
         "systems": len(sheet.runs),
         "form": form,
-        "labels": None if sheet.corrects_scores else count_ledger_labels(sheet),
-        "measures": estimates_context(found) if found else [],
+        "labels": None
+        if sheet.has_random_sample_of_units
+        else count_ledger_labels(sheet),
+        "measures": build_estimates_context(found) if found else [],
     }
 
 
-def _page_with_errors(
+def _render_estimate_sheets_with_errors(
     request: pages.SignedInRequest, season: Season, **shown: Any
 ) -> HttpResponse:
     context = {
         "season": season,
         "part": "human",
-        **_sheets_context(season, request, **shown),
+        **_build_estimate_sheets_context(season, request, **shown),
     }
     return render(request, "organise/estimates.html", context, status=422)
 
 
-@pages.organisers.act("organise-estimates season", fields=None)
-def make(request: pages.SignedInRequest, season: Season, phase: Phase) -> pages.Answer:
+@pages.organiser_pages.act("organise-estimates season", fields=None)
+def create_estimate_sheet(
+    request: pages.SignedInRequest, season: Season, phase: Phase
+) -> pages.ViewResult:
     """Sample units for people to label."""
     form = acts.EstimatesForm(request.POST, of=phase)
     pages.require_known_fields(request, form)
     with pages.add_refusals_to_form(form, None):
         if form.is_valid():
-            job = acts.MAKE_ESTIMATES(phase, request.user, **form.cleaned_data)
+            job = acts.CREATE_ESTIMATE_SHEET(phase, request.user, **form.cleaned_data)
             return pages.redirect_to_job(request, phase, job)
-    return _page_with_errors(request, season, made=form)
+    return _render_estimate_sheets_with_errors(request, season, made=form)
 
 
-@pages.organisers.act("organise-estimates season", fields=None)
-def compare(
+@pages.organiser_pages.act("organise-estimates season", fields=None)
+def create_disagreement_sheet(
     request: pages.SignedInRequest, season: Season, phase: Phase
-) -> pages.Answer:
+) -> pages.ViewResult:
     """Sample pairs on which two judges of a phase disagree."""
     form = acts.DisagreementsForm(request.POST, of=phase)
     pages.require_known_fields(request, form)
     with pages.add_refusals_to_form(form, None):
         if form.is_valid():
-            job = acts.MAKE_DISAGREEMENTS(phase, request.user, **form.cleaned_data)
+            job = acts.CREATE_DISAGREEMENT_SHEET(
+                phase, request.user, **form.cleaned_data
+            )
             return pages.redirect_to_job(request, phase, job)
-    return _page_with_errors(request, season, compared=form)
+    return _render_estimate_sheets_with_errors(request, season, compared=form)
 
 
-@pages.organisers.act("organise-estimates season", fields=None)
-def bring(
+@pages.organiser_pages.act("organise-estimates season", fields=None)
+def import_people_labels(
     request: pages.SignedInRequest, season: Season, estimates: EstimateSheet
-) -> pages.Answer:
+) -> pages.ViewResult:
     """Import people's labels of a sheet."""
     form = acts.PeoplesLabelsForm(
         request.POST,
@@ -141,23 +152,27 @@ def bring(
     pages.require_known_fields(request, form)
     with pages.add_refusals_to_form(form, "file"):
         if form.is_valid():
-            job = acts.BRING_LABELS(estimates, request.user, **form.cleaned_data)
+            job = acts.IMPORT_PEOPLE_LABELS(
+                estimates, request.user, **form.cleaned_data
+            )
             return pages.redirect_to_job(request, estimates, job)
-    return _page_with_errors(request, season, brought=form)
+    return _render_estimate_sheets_with_errors(request, season, brought=form)
 
 
-@pages.organisers.page()
-def rows(
+@pages.organiser_pages.page()
+def download_unlabelled_lines(
     request: HttpRequest, season: Season, estimates: EstimateSheet
-) -> pages.Answer:
+) -> pages.ViewResult:
     """Return the lines of a sheet without labels."""
-    with storage.statistics.open(estimates.file) as kept:
+    with storage.statistics_file_storage.open(estimates.file) as kept:
         content = kept.read().decode()
     name = f"estimates-{estimates.pk}.jsonl"
-    return pages.download_response(content, name, is_private=True)
+    return pages.build_download_response(content, name, is_private=True)
 
 
-publish = pages.build_action_view(acts.PUBLISH_ESTIMATES, "organise-estimates season")
-take_back = pages.build_action_view(
-    acts.TAKE_ESTIMATES_BACK, "organise-estimates season"
+publish_estimated_scores = pages.build_action_view(
+    acts.PUBLISH_ESTIMATED_SCORES, "organise-estimates season"
+)
+unpublish_estimated_scores = pages.build_action_view(
+    acts.UNPUBLISH_ESTIMATED_SCORES, "organise-estimates season"
 )

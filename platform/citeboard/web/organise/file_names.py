@@ -12,27 +12,41 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.acts.declared import LinesField
-from scoring.offline.official_run import SAMPLE_RUN, comparisons
-from tasks.types.declared.mapping import FIELDS, FORMS_WITH_VALUES, VALUES, other_fields
-from tasks.types.problems import capped, from_values
-from tasks.types.toml_lines import KeyPath
+from citeboard.acts.declared import TextLinesField
+from scoring.offline.official_run import SAMPLE_RUN_KEY, compare_by_rules
+from tasks.types.declared.mapping import (
+    FIELDS_TABLE_KEY,
+    FORMS_WITH_VALUES,
+    VALUES_TABLE_KEY,
+    list_renamable_run_fields,
+)
+from tasks.types.problems import convert_dicts_to_problems, select_problems_to_list
+from tasks.types.toml_lines import TomlKeyPath
 
-Told = dict[str, Any]
-RUN_ID, RUN_FIELD, GOLD_VALUES, RUN_VALUES = (
+JsonObject = dict[str, Any]
+(
+    RUN_ID_FORM_FIELD,
+    RUN_FIELD_FORM_FIELD,
+    GOLD_VALUES_FORM_FIELD,
+    RUN_VALUES_FORM_FIELD,
+) = (
     "run_id",
     "run_field",
     "values",
     "run_values",
 )
-OFFICIAL, OFFICIAL_MEASURE, ANYWAY = "official", "official_measure", "anyway"
-_FIELDS_BY_KEY_PATH: Mapping[KeyPath, str] = {
-    ("answer", "id"): RUN_ID,
-    ("answer", "field"): RUN_FIELD,
-    ("gold", VALUES): GOLD_VALUES,
-    ("answer", VALUES): RUN_VALUES,
+OFFICIAL_SCORE_FORM_FIELD, OFFICIAL_MEASURE_FORM_FIELD, SAVE_ANYWAY_FORM_FIELD = (
+    "official",
+    "official_measure",
+    "anyway",
+)
+_FIELDS_BY_KEY_PATH: Mapping[TomlKeyPath, str] = {
+    ("answer", "id"): RUN_ID_FORM_FIELD,
+    ("answer", "field"): RUN_FIELD_FORM_FIELD,
+    ("gold", VALUES_TABLE_KEY): GOLD_VALUES_FORM_FIELD,
+    ("answer", VALUES_TABLE_KEY): RUN_VALUES_FORM_FIELD,
 }
-_OTHER_FIELD_LABELS = {
+_OPTIONAL_FIELD_LABELS = {
     "probabilities": gettext_lazy("Field of a run with the probabilities"),
     "confidence": gettext_lazy("Field of a run with the confidence"),
     "document": gettext_lazy("Column of a run's table with the document"),
@@ -42,7 +56,7 @@ _OTHER_FIELD_LABELS = {
 }
 
 
-class ValueMappingField(LinesField):
+class ValueMappingField(TextLinesField):
     """A form field with lines such as `1 = yes`.
 
     Each line of the text maps a value in the data file to an answer of the task.
@@ -58,16 +72,16 @@ class ValueMappingField(LinesField):
         return value
 
     def clean(self, value: Any) -> Any:
-        values: Told = {}
+        values: JsonObject = {}
         for line in super().clean(value) or ():
             name, sign, meant = (part.strip() for part in line.rpartition("="))
             if not (sign and name and meant):
                 message = _("“%(line)s” is no line such as 1 = yes.")
                 raise ValidationError(message % {"line": line[:100]})
-            values[name] = self._parse_answer(meant)
+            values[name] = self._parse_mapped_value(meant)
         return values
 
-    def _parse_answer(self, meant: str) -> str | float:
+    def _parse_mapped_value(self, meant: str) -> str | float:
         if not self.are_numbers:
             return meant
         try:
@@ -79,36 +93,41 @@ class ValueMappingField(LinesField):
         return int(number) if number.is_integer() else number
 
 
-def add_file_name_fields(form: forms.Form, task: Told) -> None:
+def add_file_name_fields(form: forms.Form, task: JsonObject) -> None:
     """Add form fields for names and values in data files that differ from the task's
     names and values.
     """
     said = task.get("answer", {})
     kind = task["form"]
-    form.initial.update({RUN_ID: said.get("id", ""), RUN_FIELD: said.get("field", "")})
-    form.fields[RUN_ID] = forms.CharField(
+    form.initial.update(
+        {
+            RUN_ID_FORM_FIELD: said.get("id", ""),
+            RUN_FIELD_FORM_FIELD: said.get("field", ""),
+        }
+    )
+    form.fields[RUN_ID_FORM_FIELD] = forms.CharField(
         label=_("Field of a run with the id, if not as in the gold"), required=False
     )
-    form.fields[RUN_FIELD] = forms.CharField(
+    form.fields[RUN_FIELD_FORM_FIELD] = forms.CharField(
         label=_("Field of a run with the answer, if it has another name"),
         required=False,
     )
-    for name in other_fields(kind, said.get("shape")):
-        form.initial[f"run_{name}"] = said.get(FIELDS, {}).get(name, "")
+    for name in list_renamable_run_fields(kind, said.get("shape")):
+        form.initial[f"run_{name}"] = said.get(FIELDS_TABLE_KEY, {}).get(name, "")
         form.fields[f"run_{name}"] = forms.CharField(
-            label=_OTHER_FIELD_LABELS[name], required=False
+            label=_OPTIONAL_FIELD_LABELS[name], required=False
         )
     if kind not in FORMS_WITH_VALUES:
         return
     form.initial.update(
         {
-            GOLD_VALUES: task["gold"].get(VALUES, {}),
-            RUN_VALUES: said.get(VALUES, {}),
+            GOLD_VALUES_FORM_FIELD: task["gold"].get(VALUES_TABLE_KEY, {}),
+            RUN_VALUES_FORM_FIELD: said.get(VALUES_TABLE_KEY, {}),
         }
     )
     labels = {
-        GOLD_VALUES: _("Answers as the gold writes them"),
-        RUN_VALUES: _("Answers as runs write them, if not as in the gold"),
+        GOLD_VALUES_FORM_FIELD: _("Answers as the gold writes them"),
+        RUN_VALUES_FORM_FIELD: _("Answers as runs write them, if not as in the gold"),
     }
     for name, label in labels.items():
         form.fields[name] = ValueMappingField(
@@ -118,23 +137,30 @@ def add_file_name_fields(form: forms.Form, task: Told) -> None:
         )
 
 
-def apply_file_names(form: forms.Form, gold: Told, said: Told) -> tuple[Told, Told]:
+def apply_file_name_fields(
+    form: forms.Form, gold: JsonObject, said: JsonObject
+) -> tuple[JsonObject, JsonObject]:
     """Return the tables [task.gold] and [task.answer] of the declaration, with the
     names from the form.
     """
     given = form.cleaned_data
     others = {
         name: given[f"run_{name}"]
-        for name in _OTHER_FIELD_LABELS
+        for name in _OPTIONAL_FIELD_LABELS
         if given.get(f"run_{name}")
     }
-    gold = {**gold, VALUES: given.get(GOLD_VALUES, {})}
-    names = {"id": given[RUN_ID], "field": given[RUN_FIELD]}
-    said = {**said, **names, VALUES: given.get(RUN_VALUES, {}), FIELDS: others}
-    return gold, _replace_labels_by_meaning(said, gold[VALUES])
+    gold = {**gold, VALUES_TABLE_KEY: given.get(GOLD_VALUES_FORM_FIELD, {})}
+    names = {"id": given[RUN_ID_FORM_FIELD], "field": given[RUN_FIELD_FORM_FIELD]}
+    said = {
+        **said,
+        **names,
+        VALUES_TABLE_KEY: given.get(RUN_VALUES_FORM_FIELD, {}),
+        FIELDS_TABLE_KEY: others,
+    }
+    return gold, _replace_labels_by_meaning(said, gold[VALUES_TABLE_KEY])
 
 
-def _replace_labels_by_meaning(said: Told, values: Told) -> Told:
+def _replace_labels_by_meaning(said: JsonObject, values: JsonObject) -> JsonObject:
     """In the declaration's table [task.answer], replace values from the gold by the
     task's labels.
 
@@ -147,7 +173,7 @@ def _replace_labels_by_meaning(said: Told, values: Told) -> Told:
     return said
 
 
-def replace_label_by_meaning(measure: Any, values: Told) -> Any:
+def replace_metric_label(measure: Any, values: JsonObject) -> Any:
     """Return the metric with its gold value replaced by the task's label for this
     value.
     """
@@ -158,31 +184,33 @@ def replace_label_by_meaning(measure: Any, values: Told) -> Any:
     return {**measure, "label": label, "name": name}
 
 
-def file_name_field(path: KeyPath) -> str:
-    if path[1:3] == ("answer", FIELDS) and len(path) > 3:
+def find_file_name_field(path: TomlKeyPath) -> str:
+    if path[1:3] == ("answer", FIELDS_TABLE_KEY) and len(path) > 3:
         return f"run_{path[3]}"
     return _FIELDS_BY_KEY_PATH.get(path[1:3], "")
 
 
-def add_official_run_fields(form: forms.Form, measures: list[str], draft: Told) -> None:
+def add_official_run_fields(
+    form: forms.Form, measures: list[str], draft: JsonObject
+) -> None:
     """Add form fields for a sample run and the official score of this run."""
-    kept = draft.get(SAMPLE_RUN)
+    kept = draft.get(SAMPLE_RUN_KEY)
     message = _("A run on this gold whose number is known. The preview reads it.")
     if kept:
         message = _("%(file)s is read; another file replaces it.") % {
             "file": kept["filename"]
         }
-    form.fields[SAMPLE_RUN] = forms.FileField(
+    form.fields[SAMPLE_RUN_KEY] = forms.FileField(
         label=_("Official sample run"), required=False, help_text=message
     )
-    form.fields[OFFICIAL] = forms.DecimalField(
+    form.fields[OFFICIAL_SCORE_FORM_FIELD] = forms.DecimalField(
         label=_("Its official number"),
         required=False,
         max_digits=20,
         widget=forms.TextInput(attrs={"inputmode": "decimal"}),
         help_text=_("As a share or in per cent, with all known decimals."),
     )
-    form.fields[OFFICIAL_MEASURE] = forms.ChoiceField(
+    form.fields[OFFICIAL_MEASURE_FORM_FIELD] = forms.ChoiceField(
         label=_("Measure of the official number"),
         required=False,
         choices=[
@@ -191,31 +219,38 @@ def add_official_run_fields(form: forms.Form, measures: list[str], draft: Told) 
         ],
     )
     if kept:
-        form.fields[ANYWAY] = forms.BooleanField(
+        form.fields[SAVE_ANYWAY_FORM_FIELD] = forms.BooleanField(
             label=_("Save although the sample run is refused or has another number"),
             required=False,
         )
 
 
-def check_official_run(form: forms.Form, told: Told, ranking: str) -> Told | None:
+def check_official_run(
+    form: forms.Form, told: JsonObject, ranking: str
+) -> JsonObject | None:
     """Return the result of scoring the sample run, for display.
 
     The function returns None if there is no sample run, or if the site has not read the
     sample run.
     """
-    given: Told = getattr(form, "cleaned_data", {})
-    read = told.get(SAMPLE_RUN)
+    given: JsonObject = getattr(form, "cleaned_data", {})
+    read = told.get(SAMPLE_RUN_KEY)
     if read is None:
-        if given.get(OFFICIAL) is not None and ANYWAY not in form.fields:
-            form.add_error(SAMPLE_RUN, _("Give the run that has this number."))
+        if (
+            given.get(OFFICIAL_SCORE_FORM_FIELD) is not None
+            and SAVE_ANYWAY_FORM_FIELD not in form.fields
+        ):
+            form.add_error(SAMPLE_RUN_KEY, _("Give the run that has this number."))
         return None
-    problems, more = capped(from_values(read["problems"]))
-    measure = given.get(OFFICIAL_MEASURE) or ranking
+    problems, more = select_problems_to_list(
+        convert_dicts_to_problems(read["problems"])
+    )
+    measure = given.get(OFFICIAL_MEASURE_FORM_FIELD) or ranking
     by_rules = read["scores"].items()
     values = {rules: own[measure]["value"] for rules, own in by_rules if measure in own}
-    official: Decimal | None = given.get(OFFICIAL)
+    official: Decimal | None = given.get(OFFICIAL_SCORE_FORM_FIELD)
     by_official = (
-        {} if official is None else comparisons(read["scores"], measure, official)
+        {} if official is None else compare_by_rules(read["scores"], measure, official)
     )
     has_number = any(one.is_equal for one in by_official.values())
     return {

@@ -20,85 +20,92 @@ from citeboard.acts.gold import (
     PUBLISH_GOLD,
     SEAL_GOLD,
     GoldForm,
-    packed_gold,
-    stored_gold,
+    parse_submitted_gold,
+    sign_stored_gold_names,
 )
-from citeboard.acts.labels import IMPORT_LABELS, NO_LABELS_MESSAGE, SHARE_LABELS
-from citeboard.acts.rehearsal import NeedsConfirmation, perform
+from citeboard.acts.labels import (
+    IMPORT_LABELS,
+    NO_LABELS_MESSAGE,
+    SHARE_JUDGE_LABELS_SITEWIDE,
+)
+from citeboard.acts.rehearsal import NeedsConfirmation, perform_confirmed_action
 from citeboard.acts.rescoring import (
-    DRAW_AGAIN,
-    RESCORE,
+    CANCEL_PHASE_RESCORING,
+    REDRAW_PUBLIC_PART,
+    RESCORE_PHASE,
     RESCORE_RUN,
     RESCORE_SEASON,
-    STOP_RESCORING,
-    run_to_organise,
+    organised_run_or_404,
 )
-from citeboard.background.kinds import jobs_of
-from citeboard.core.query import chosen_value
-from citeboard.core.words import as_sentence, count_with_noun
-from citeboard.ops.launching import scored_phases
+from citeboard.background.kinds import find_background_jobs
+from citeboard.core.query import find_permitted_value
+from citeboard.core.words import count_with_noun, format_as_sentence
+from citeboard.ops.launching import find_phases_to_score
 from citeboard.teams.models import User
 from citeboard.web import pages
-from citeboard.web.organise.overview import lines
+from citeboard.web.organise.overview import build_run_lines
 from scoring.models import Judge, JudgementImport, PendingLabels
 from scoring.results.board import comparisons, planning
 from scoring.results.board.embargo_table import (
     AUDIENCE_LABELS,
-    embargoes_as_json,
-    shared_content_by_split,
-    split_embargoes_of,
+    build_embargoes_of_splits,
+    describe_shared_content_by_split,
+    split_embargoes_as_json_values,
 )
-from scoring.tools.baselines import baselines_of, is_papers_package_installed
+from scoring.tools.baselines import (
+    find_baselines_of_task_type,
+    is_papers_package_installed,
+)
 from scoring.worker import (
     background,
     baseline_runs,
     entailment_labels as labels,
     rescoring,
 )
-from scoring.worker.supply import requirements_of_task
-from tasks.gold.gold_files import EqualsCorrectedGold
+from scoring.worker.supply import list_requirements_of_task
+from tasks.gold.gold_files import GoldEqualsCorrectedVersion
 from tasks.models import Gold, Phase, Season, Submission
-from tasks.types.ledger import ENTAILS, KINDS
-from tasks.types.problems import capped
-from tasks.types.stored_judges import StoredJudge
+from tasks.types.ledger import ENTAILS_KIND, JUDGEMENT_KINDS_BY_NAME
+from tasks.types.problems import select_problems_to_list
+from tasks.types.stored_judges import LedgerJudge
 
 
-@pages.organisers.form("organise/gold.html", "gold")
-def gold(request: pages.SignedInRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.form("organise/gold.html", "gold")
+def manage_gold(request: pages.SignedInRequest, season: Season) -> pages.ViewResult:
     """Show the versions of the gold and the progress of rescoring, and upload a new
     version.
     """
-    form = GoldForm(**pages.sent(request), of=season)
+    form = GoldForm(**pages.build_form_arguments(request), of=season)
     pages.require_known_fields(request, form)
     context: dict[str, Any] = {}
     if form.is_valid():
         with pages.add_refusals_to_form(form, "file"):
             try:
-                ready = packed_gold(season, form.cleaned_data, request.user)
-                _add_messages(
+                ready = parse_submitted_gold(season, form.cleaned_data, request.user)
+                _add_gold_published_messages(
                     request,
-                    perform(
+                    perform_confirmed_action(
                         PUBLISH_GOLD,
                         season,
                         request.user,
                         ready,
-                        pages.confirmation_in_request(request),
+                        pages.read_action_confirmation(request),
                     ),
                 )
                 return redirect("organise-gold", season.slug)
             except NeedsConfirmation as asked:
-                again = [("stored", stored_gold(ready))]
-                return pages.show_rehearsal(
+                again = [("stored", sign_stored_gold_names(ready))]
+                return pages.show_predicted_effects(
                     request, asked.rehearsal, season, again, "gold"
                 )
-            except rescoring.GoldRefused as refused:
-                problems, more = capped(refused.problems)
+            except rescoring.GoldFileRefused as refused:
+                problems, more = select_problems_to_list(refused.problems)
                 several = len({problem.file for problem in problems}) > 1
                 context = {"problems": problems, "more": more, "several_files": several}
-            except EqualsCorrectedGold as earlier:
+            except GoldEqualsCorrectedVersion as earlier:
                 form.fields["again"].widget = forms.CheckboxInput()
-                form.add_error("again", as_sentence(earlier))
-    splits = _gold_versions_by_split(season, form, request.user)
+                form.add_error("again", format_as_sentence(earlier))
+    splits = _group_gold_versions_by_split(season, form, request.user)
     is_moving = any(phase.is_moving for split in splits for phase in split["phases"])
     return {**context, "form": form, "splits": splits, "is_moving": is_moving}
 
@@ -112,8 +119,8 @@ def describe_gold_size(gold: Gold) -> str:
     return _("%(instances)s from %(rows)s") % named
 
 
-def _add_messages(
-    request: pages.SignedInRequest, new_golds: Sequence[rescoring.PublishedGold]
+def _add_gold_published_messages(
+    request: pages.SignedInRequest, new_golds: Sequence[rescoring.NewGoldVersion]
 ) -> None:
     for new in new_golds:
         tell, words = (
@@ -140,16 +147,20 @@ def _add_messages(
         )
 
 
-rescore = pages.build_action_view(RESCORE, "organise-gold season")
-draw_again = pages.build_action_view(DRAW_AGAIN, "organise-settings-phase season phase")
-stop_rescoring = pages.build_action_view(STOP_RESCORING, "organise-gold season")
+rescore_phase = pages.build_action_view(RESCORE_PHASE, "organise-gold season")
+redraw_public_part = pages.build_action_view(
+    REDRAW_PUBLIC_PART, "organise-settings-phase season phase"
+)
+cancel_phase_rescoring = pages.build_action_view(
+    CANCEL_PHASE_RESCORING, "organise-gold season"
+)
 rescore_season = pages.build_action_view(RESCORE_SEASON, "organise-gold season")
 rescore_run = pages.build_action_view(
-    RESCORE_RUN, "submission pk", pages.PageDecorators(run_to_organise, "pk")
+    RESCORE_RUN, "submission pk", pages.PageDecorators(organised_run_or_404, "pk")
 )
 
 
-def _gold_versions_by_split(
+def _group_gold_versions_by_split(
     season: Season, form: GoldForm, reader: User
 ) -> list[dict[str, Any]]:
     versions: dict[tuple[int, str], list[Gold]] = {}
@@ -164,15 +175,15 @@ def _gold_versions_by_split(
         "task__season"
     ):
         phases.setdefault((phase.task_id, phase.split), []).append(
-            rescoring.rescoring_progress(phase)
+            rescoring.compute_rescoring_progress(phase)
         )
-    shared = shared_content_by_split(season, reader)
+    shared = describe_shared_content_by_split(season, reader)
     return [
         {
             "task": task,
             "split": split,
             "versions": versions.get((task.pk, split), []),
-            "power": comparisons.gold_power(known[0])
+            "power": comparisons.estimate_power_on_gold(known[0])
             if (known := versions.get((task.pk, split)))
             else None,
             "phases": phases.get((task.pk, split), []),
@@ -182,47 +193,53 @@ def _gold_versions_by_split(
     ]
 
 
-@pages.organisers.page("organise/power.html", "gold")
-def power(request: HttpRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.page("organise/power.html", "gold")
+def show_statistical_power(request: HttpRequest, season: Season) -> pages.ViewResult:
     """Show how large a test set must be to detect a given difference."""
     form = planning.TestSetPlanForm(
         season, request.GET if "source" in request.GET else None
     )
-    plan = form.plan() if form.is_valid() else None
+    plan = form.build_test_set_plan() if form.is_valid() else None
     if plan is None:
         return {"form": form}
-    size = comparisons.unit_count_text(plan.known.units, plan.known.unit)
+    size = comparisons.format_unit_count(plan.known.units, plan.known.unit)
     return {"form": form, "plan": plan, "size": size, "figures": {"power": plan.figure}}
 
 
-@pages.organisers.page("organise/baselines.html", "baselines")
-def listed(request: HttpRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.page("organise/baselines.html", "baselines")
+def show_baselines(request: HttpRequest, season: Season) -> pages.ViewResult:
     """Show the built-in baselines of each phase, with their methods, inputs and
     progress.
     """
     return {
-        "phases": [_baseline_lines(phase) for phase in scored_phases(season)],
+        "phases": [
+            _build_baseline_lines(phase) for phase in find_phases_to_score(season)
+        ],
         "has_papers": is_papers_package_installed(),
     }
 
 
-def _baseline_lines(phase: Phase) -> dict[str, Any]:
+def _build_baseline_lines(phase: Phase) -> dict[str, Any]:
     latest: dict[str, Submission] = {}
-    for run in baseline_runs.built_in_runs(phase).select_related("phase__task", "team"):
+    for run in baseline_runs.find_built_in_baseline_runs(phase).select_related(
+        "phase__task", "team"
+    ):
         latest.setdefault(run.built_in, run)
-    values = {line["run"].built_in: line["value"] for line in lines(latest.values())}
+    values = {
+        line["run"].built_in: line["value"] for line in build_run_lines(latest.values())
+    }
     names, known = (
-        baseline_runs.baseline_names_for(phase),
-        baselines_of(phase.task.task_type),
+        baseline_runs.list_baseline_names(phase),
+        find_baselines_of_task_type(phase.task.task_type),
     )
-    shown, unavailable = [], baseline_runs.lacking(phase)
+    shown, unavailable = [], baseline_runs.find_baselines_lacking_requirements(phase)
     for name in names:
         summary, source, sees = (
-            baseline_runs.HUMAN_LINE_DESCRIPTION,
+            baseline_runs.HUMAN_PERFORMANCE_DESCRIPTION,
             "",
             _("gold of several annotators"),
         )
-        if name != baseline_runs.HUMAN_LINE_NAME:
+        if name != baseline_runs.HUMAN_PERFORMANCE_BASELINE_NAME:
             summary, source, sees = (
                 known[name].summary,
                 known[name].source,
@@ -246,70 +263,85 @@ def _baseline_lines(phase: Phase) -> dict[str, Any]:
     }
 
 
-compute = pages.build_action_view(COMPUTE_BASELINES, "organise-baselines season")
+compute_baselines = pages.build_action_view(
+    COMPUTE_BASELINES, "organise-baselines season"
+)
 
 
-@pages.organisers.page("organise/secrecy.html", "secrecy")
-def secrecy(request: pages.SignedInRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.page("organise/secrecy.html", "secrecy")
+def show_secrecy_report(
+    request: pages.SignedInRequest, season: Season
+) -> pages.ViewResult:
     return {
-        "contents": split_embargoes_of(season, request.user, has_budgets=True),
+        "contents": build_embargoes_of_splits(season, request.user, has_budgets=True),
         "groups": list(AUDIENCE_LABELS.values()),
     }
 
 
-@pages.organisers.page()
-def secrecy_as_json(request: HttpRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.page()
+def download_secrecy_report(request: HttpRequest, season: Season) -> pages.ViewResult:
     return pages.forbid_caching(
         JsonResponse(
             {
                 "season": season.slug,
-                "contents": embargoes_as_json(split_embargoes_of(season)),
+                "contents": split_embargoes_as_json_values(
+                    build_embargoes_of_splits(season)
+                ),
             }
         )
     )
 
 
-seal = pages.build_action_view(SEAL_GOLD, "organise-secrecy season")
-delete_version = pages.build_action_view(DELETE_GOLD, "organise-secrecy season")
+seal_gold = pages.build_action_view(SEAL_GOLD, "organise-secrecy season")
+delete_gold_version = pages.build_action_view(DELETE_GOLD, "organise-secrecy season")
 
 WAITING_RUNS_PER_PAGE = 25
 MAX_IMPORTS_SHOWN = 10
 MAX_RUN_NUMBER_DIGITS = 18
 
 
-def _labels_context(request: HttpRequest, season: Season) -> dict[str, Any]:
-    judges, waiting = labels.judges_of_season(season), _runs_waiting_for_labels(season)
-    asked = Judge.objects.brought(season).filter(labels.select_judges(judges))
-    imports = labels.annotate_left_out(JudgementImport.objects.filter(judge__in=asked))
+def _build_labels_context(request: HttpRequest, season: Season) -> dict[str, Any]:
+    judges, waiting = (
+        labels.list_stored_judges_of_season(season),
+        _find_runs_waiting_for_labels(season),
+    )
+    asked = Judge.objects.of_season_or_shared(season).filter(
+        labels.build_judge_filter(judges)
+    )
+    imports = labels.annotate_imports_left_out_of_season(
+        JudgementImport.objects.filter(judge__in=asked)
+    )
     return {
-        "jobs": jobs_of(season, background.Kind.LABELS),
+        "jobs": find_background_jobs(season, background.BackgroundJobKind.LABELS),
         "tasks": [
-            {"task": task, "requirements": requirements_of_task(task)}
+            {"task": task, "requirements": list_requirements_of_task(task)}
             for task in season.tasks.filter(is_reported_only=False)
         ],
-        "models": [_decided_labels_line(judge, season) for judge in judges],
-        "has_claims": any(judge.kind == ENTAILS for judge in judges),
+        "models": [_build_judge_label_line(judge, season) for judge in judges],
+        "has_claims": any(judge.kind == ENTAILS_KIND for judge in judges),
         "page": pages.paginate_rows(request, waiting, WAITING_RUNS_PER_PAGE),
         "open_by_kind": labels.count_open_pairs_by_kind(waiting),
         "imports": imports.select_related("judge", "imported_by")[:MAX_IMPORTS_SHOWN],
     }
 
 
-models = pages.build_form_view(
+import_judge_labels = pages.build_form_view(
     IMPORT_LABELS,
     "organise/models.html",
     "models",
     at="file",
-    shows=_labels_context,
+    shows=_build_labels_context,
     then=pages.redirect_to_job,
 )
 
 
-def _runs_waiting_for_labels(season: Season) -> QuerySet[PendingLabels]:
-    return labels.waiting_jobs().filter(job__submission__phase__task__season=season)
+def _find_runs_waiting_for_labels(season: Season) -> QuerySet[PendingLabels]:
+    return labels.find_jobs_waiting_for_labels().filter(
+        job__submission__phase__task__season=season
+    )
 
 
-def _decided_labels_line(asked: StoredJudge, season: Season) -> dict[str, Any]:
+def _build_judge_label_line(asked: LedgerJudge, season: Season) -> dict[str, Any]:
     decided: Counter[int | None] = Counter()
     for judge in Judge.objects.deciding(asked.name, season, asked.kind):
         decided[judge.season_id] += judge.decided
@@ -321,20 +353,20 @@ def _decided_labels_line(asked: StoredJudge, season: Season) -> dict[str, Any]:
     }
 
 
-@pages.organisers.page()
-def pairs(request: HttpRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.page()
+def download_unlabelled_texts(request: HttpRequest, season: Season) -> pages.ViewResult:
     """Return texts without a label as JSON lines.
 
     Runs wait for scores until a judge has labelled the returned texts, such as pairs of a
     passage and a claim. The parameter `run` selects the texts of one run, `kind` one kind
     of labels, and `model` one judge.
     """
-    waiting = _runs_waiting_for_labels(season)
+    waiting = _find_runs_waiting_for_labels(season)
     model, run = request.GET.get("model"), request.GET.get("run")
     if model:
         # A name that contains NUL matches no model, because databases reject NUL.
         waiting = waiting.none() if "\0" in model else waiting.filter(judge__name=model)
-    kind = chosen_value(request.GET, "kind", KINDS)
+    kind = find_permitted_value(request.GET, "kind", JUDGEMENT_KINDS_BY_NAME)
     if kind:
         waiting = waiting.filter(judge__kind=kind)
     if run:
@@ -343,15 +375,15 @@ def pairs(request: HttpRequest, season: Season) -> pages.Answer:
             waiting.filter(job__submission=int(run)) if is_number else waiting.none()
         )
     # Links on the page contain `next` without a value, so `next` may be empty.
-    is_next_only = chosen_value(request.GET, "next", ("", "only")) is not None
-    open_ones = labels.read_open_pairs(list(waiting), is_next_only=is_next_only)
+    is_next_only = find_permitted_value(request.GET, "next", ("", "only")) is not None
+    open_ones = labels.iterate_open_pairs(list(waiting), is_next_only=is_next_only)
     lines = (f"{json.dumps(pair, ensure_ascii=False)}\n" for pair in open_ones)
     name = f"{season.slug}-{kind}.jsonl" if kind else f"{season.slug}-pairs.jsonl"
-    return pages.download_response(lines, name, is_private=True)
+    return pages.build_download_response(lines, name, is_private=True)
 
 
-@pages.organisers.page()
-def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.page()
+def download_judge_labels(request: HttpRequest, season: Season) -> pages.ViewResult:
     """Return a judge's labels that affect the season's runs.
 
     The returned labels include labels that all seasons share. The returned file
@@ -362,7 +394,7 @@ def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
     judge = next(
         (
             judge
-            for judge in labels.judges_of_season(season)
+            for judge in labels.list_stored_judges_of_season(season)
             if judge.name == name and kind in (None, judge.kind)
         ),
         None,
@@ -370,9 +402,11 @@ def entailment_labels(request: HttpRequest, season: Season) -> pages.Answer:
     deciding = list(Judge.objects.deciding(name, season, judge.kind)) if judge else []
     if not deciding:
         raise Http404(NO_LABELS_MESSAGE)
-    return pages.download_response(
-        labels.label_file_lines(deciding), "labels.jsonl", is_private=True
+    return pages.build_download_response(
+        labels.iterate_label_file_lines(deciding), "labels.jsonl", is_private=True
     )
 
 
-share = pages.build_action_view(SHARE_LABELS, "organise-models season")
+share_judge_labels = pages.build_action_view(
+    SHARE_JUDGE_LABELS_SITEWIDE, "organise-models season"
+)

@@ -14,64 +14,66 @@ from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
 from citeboard.acts import launching, phases as acts
-from citeboard.acts.failures import ACKNOWLEDGE, TAKE_ACKNOWLEDGEMENT_BACK
-from citeboard.acts.undoing import UNDO
+from citeboard.acts.failures import ACKNOWLEDGE_FAILURE, WITHDRAW_ACKNOWLEDGEMENT
+from citeboard.acts.undoing import UNDO_RECENT_CHANGE
 from citeboard.core import models, words
-from citeboard.core.audit import history_of_place
+from citeboard.core.audit import find_history_of_place
 from citeboard.core.query import (
     CountedQueryset,
     PageParameters,
+    declare_search_parameter,
+    declare_text_parameter,
     parse_whole_number,
-    search_parameter,
-    text_parameter,
 )
 from citeboard.ops import season_progress, undoing
-from citeboard.ops.launching import launch_steps
+from citeboard.ops.launching import build_launch_checklist
 from citeboard.teams.models import Team
 from citeboard.web import pages
-from citeboard.web.organise.attention import find_concerns
+from citeboard.web.organise.attention import find_season_concerns
 from scoring.exchange import figure_files, season_runs
 from scoring.results.board.confirming import (
-    all_errata,
-    count_confirmed_teams,
-    results_official_since,
-    results_to_confirm,
-    why_confirmation_is_closed,
+    count_confirmed_and_all_teams,
+    explain_closed_confirmation,
+    find_results_to_confirm,
+    find_time_results_became_official,
+    list_all_errata,
 )
-from scoring.results.board.formatting import metric_label, score_text
-from scoring.results.board.manual_scores import manual_value_lines
+from scoring.results.board.formatting import display_name_of_metric, format_stored_score
+from scoring.results.board.manual_scores import format_manual_value_lines
 from scoring.results.board.standings import compute_board
-from tasks.gold.early import embargo_clashes
+from tasks.gold.early import find_embargo_clashes
 from tasks.jobs import tallies
 from tasks.models import Phase, Registration, Season, Submission, Task
-from tasks.seasons.history import can_undo
-from tasks.seasons.timeline import build_time_line
+from tasks.seasons.history import can_undo_history_entry
+from tasks.seasons.timeline import build_time_line_context
 
 HISTORY_PAGE_SIZE = 100
 MAX_ACKNOWLEDGED_SHOWN = 50
-NO_TEAM_FILTER = "baselines"
+BASELINES_FILTER_VALUE = "baselines"
 
 
-@pages.helpers.page("organise/overview.html", "overview")
-def organise(request: HttpRequest, season: Season) -> pages.Answer:
+@pages.helper_pages.page("organise/overview.html", "overview")
+def show_organiser_overview(request: HttpRequest, season: Season) -> pages.ViewResult:
     of_teams = Q(
         phase__in=Phase.objects.filter(task__season=season).values("pk"), team__gt=0
     )
     return {
-        "concerns": find_concerns(season),
-        "acknowledged": season_progress.acknowledged_failures(season)[
+        "concerns": find_season_concerns(season),
+        "acknowledged": season_progress.find_acknowledged_failures(season)[
             :MAX_ACKNOWLEDGED_SHOWN
         ],
         "teams": Registration.objects.filter(season=season).approved().count(),
-        "runs": tallies.tallied_run_count(of_teams),
-        "moving": tallies.tallied_run_count(of_teams & Q(state__in=Submission.MOVING)),
-        **build_time_line(season),
+        "runs": tallies.sum_tallied_run_counts(of_teams),
+        "moving": tallies.sum_tallied_run_counts(
+            of_teams & Q(state__in=Submission.MOVING)
+        ),
+        **build_time_line_context(season),
     }
 
 
-acknowledge_failure = pages.build_action_view(ACKNOWLEDGE, "organise season")
+acknowledge_failure = pages.build_action_view(ACKNOWLEDGE_FAILURE, "organise season")
 revoke_acknowledgement = pages.build_action_view(
-    TAKE_ACKNOWLEDGEMENT_BACK, "organise season"
+    WITHDRAW_ACKNOWLEDGEMENT, "organise season"
 )
 
 
@@ -82,11 +84,11 @@ class RunListParameters(PageParameters):
     The parameter ``phase`` is a primary key, and ``task`` and ``team`` are slugs.
     """
 
-    task: str = text_parameter("task")
-    phase: str = text_parameter("phase")
-    status: str = text_parameter("status")
-    team: str = text_parameter("team")
-    text: str = search_parameter("q")
+    task: str = declare_text_parameter("task")
+    phase: str = declare_text_parameter("phase")
+    status: str = declare_text_parameter("status")
+    team: str = declare_text_parameter("team")
+    text: str = declare_search_parameter("q")
 
 
 def filter_runs(season: Season, query: RunListParameters) -> CountedQueryset:
@@ -106,7 +108,7 @@ def filter_runs(season: Season, query: RunListParameters) -> CountedQueryset:
             runs.filter(status=query.status),
             tallied & Q(state=query.status),
         )
-    if query.team == NO_TEAM_FILTER:
+    if query.team == BASELINES_FILTER_VALUE:
         runs, tallied = runs.filter(team=None), tallied & Q(team=0)
     elif query.team:
         of_team = Q(
@@ -121,31 +123,38 @@ def filter_runs(season: Season, query: RunListParameters) -> CountedQueryset:
             Q(system__icontains=query.text) | Q(team__name__icontains=query.text)
         )
     return CountedQueryset(
-        runs, runs.count if query.text else lambda: tallies.tallied_run_count(tallied)
+        runs,
+        runs.count if query.text else lambda: tallies.sum_tallied_run_counts(tallied),
     )
 
 
-def lines(runs: Iterable[Submission]) -> list[dict[str, Any]]:
+def build_run_lines(runs: Iterable[Submission]) -> list[dict[str, Any]]:
     listed = list(runs)
-    scores = season_runs.ranking_scores(listed)
+    scores = season_runs.load_ranking_scores_by_run(listed)
     lines = []
     for run in listed:
         score = scores.get(run.pk)
-        metric = metric_label(score.metric, run.phase.task.task_type) if score else ""
-        lines.append({"run": run, "value": score_text(score), "metric": metric})
+        metric = (
+            display_name_of_metric(score.metric, run.phase.task.task_type)
+            if score
+            else ""
+        )
+        lines.append(
+            {"run": run, "value": format_stored_score(score), "metric": metric}
+        )
     return lines
 
 
-@pages.helpers.page("organise/runs.html", "runs")
-def runs(request: HttpRequest, season: Season) -> pages.Answer:
+@pages.helper_pages.page("organise/runs.html", "runs")
+def list_season_runs(request: HttpRequest, season: Season) -> pages.ViewResult:
     query = RunListParameters.of(request.GET)
     page = pages.paginate_rows(request, filter_runs(season, query))
     phases = Phase.objects.filter(task__season=season).select_related("task")
     return {
         "query": query,
         "page": page,
-        "lines": lines(page.object_list),
-        "here": query.with_(),
+        "lines": build_run_lines(page.object_list),
+        "here": query.build_query_string(),
         "tasks": Task.objects.filter(season=season),
         "phases": phases.order_by("task__position", "position"),
         "statuses": Submission.Status.choices,
@@ -155,37 +164,43 @@ def runs(request: HttpRequest, season: Season) -> pages.Answer:
                 "team__name"
             )
         ],
-        "no_team": NO_TEAM_FILTER,
+        "no_team": BASELINES_FILTER_VALUE,
     }
 
 
-@pages.helpers.page()
-def runs_as_csv(request: HttpRequest, season: Season) -> pages.Answer:
-    content = season_runs.runs_csv(
+@pages.helper_pages.page()
+def download_runs_as_csv(request: HttpRequest, season: Season) -> pages.ViewResult:
+    content = season_runs.iterate_runs_as_csv(
         filter_runs(season, RunListParameters.of(request.GET)).rows
     )
-    return pages.download_response(content, f"{season.slug}-runs.csv", is_private=True)
+    return pages.build_download_response(
+        content, f"{season.slug}-runs.csv", is_private=True
+    )
 
 
-@pages.organisers.page()
-def counting_zip(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer:
+@pages.organiser_pages.page()
+def download_counting_runs(
+    request: HttpRequest, season: Season, phase: Phase
+) -> pages.ViewResult:
     """Return the files of the runs on a phase's board as a zip archive.
 
     The ranking rules of the phase decide which runs are on the board.
     """
-    content = season_runs.counting_runs_archive(compute_board(phase, request.user))
+    content = season_runs.build_archive_of_runs_on_board(
+        compute_board(phase, request.user)
+    )
     name = f"{season.slug}-{phase.task.slug}-{phase.slug}-runs.zip"
     return pages.forbid_caching(
         FileResponse(content, as_attachment=True, filename=name)
     )
 
 
-@pages.helpers.page("organise/progress.html", "progress")
-def progress(request: HttpRequest, season: Season) -> pages.Answer:
-    known = season_progress.progress_of(season)
+@pages.helper_pages.page("organise/progress.html", "progress")
+def show_season_progress(request: HttpRequest, season: Season) -> pages.ViewResult:
+    known = season_progress.compute_season_progress(season)
     figures = {"runs-by-day": known.figure}
     if wanted := request.GET.get("figure"):
-        return figure_files.figure_response(figures, wanted)
+        return figure_files.build_figure_response(figures, wanted)
     return {
         "progress": known,
         "figures": figures,
@@ -193,12 +208,17 @@ def progress(request: HttpRequest, season: Season) -> pages.Answer:
     }
 
 
-@pages.helpers.page("organise/history.html", "history")
-def history_page(request: HttpRequest, season: Season) -> pages.Answer:
-    page = pages.paginate_rows(request, history_of_place(season), HISTORY_PAGE_SIZE)
-    recent = {entry.pk for entry in undoing.entries_to_undo(season)}
+@pages.helper_pages.page("organise/history.html", "history")
+def show_season_history(request: HttpRequest, season: Season) -> pages.ViewResult:
+    page = pages.paginate_rows(
+        request, find_history_of_place(season), HISTORY_PAGE_SIZE
+    )
+    recent = {entry.pk for entry in undoing.find_entries_to_undo(season)}
     lines = [
-        {"entry": entry, "may_undo": entry.pk in recent or can_undo(entry)}
+        {
+            "entry": entry,
+            "may_undo": entry.pk in recent or can_undo_history_entry(entry),
+        }
         for entry in page
     ]
     return {"page": page, "lines": lines}
@@ -211,84 +231,96 @@ def _redirect_after_undo(
     return redirect("organise-history", season.slug) if season else redirect("home")
 
 
-undo_entry = pages.build_action_view(
-    UNDO, "organise-history season", then=_redirect_after_undo
+undo_recent_change = pages.build_action_view(
+    UNDO_RECENT_CHANGE, "organise-history season", then=_redirect_after_undo
 )
 
 
-@pages.organisers.page("organise/phases.html", "phases")
-def phases(request: HttpRequest, season: Season) -> pages.Answer:
-    known = build_time_line(season)
+@pages.organiser_pages.page("organise/phases.html", "phases")
+def show_phases(request: HttpRequest, season: Season) -> pages.ViewResult:
+    known = build_time_line_context(season)
     return {
         **known,
-        "kept_back": embargo_clashes(line["phase"] for line in known["lines"]),
+        "kept_back": find_embargo_clashes(line["phase"] for line in known["lines"]),
     }
 
 
-times = pages.build_form_view(
-    acts.MOVE, "organise/times.html", "phases", "organise-phases season", at="closes"
+edit_phase_times = pages.build_form_view(
+    acts.MOVE_PHASE,
+    "organise/times.html",
+    "phases",
+    "organise-phases season",
+    at="closes",
 )
-board = pages.build_form_view(
-    acts.SHOW_BOARD,
+edit_board_audience = pages.build_form_view(
+    acts.CHANGE_BOARD_AUDIENCE,
     "organise/board.html",
     "phases",
     "organise-phases season",
     at="board_from",
 )
-freeze = pages.build_form_view(
-    acts.FREEZE,
+edit_board_freeze = pages.build_form_view(
+    acts.FREEZE_BOARD,
     "organise/freeze.html",
     "phases",
     at="frozen_from",
     shows=lambda request, phase: {"task": phase.task},
 )
-open_phase = pages.build_action_view(acts.OPEN, "organise-phases season")
-close = pages.build_action_view(acts.CLOSE, "organise-phases season")
-reveal = pages.build_action_view(acts.REVEAL, "organise-phases season")
-freeze_at_once = pages.build_action_view(
-    acts.FREEZE_NOW, "organise-freeze season phase"
+open_phase_now = pages.build_action_view(acts.OPEN_PHASE_NOW, "organise-phases season")
+close_phase_now = pages.build_action_view(
+    acts.CLOSE_PHASE_NOW, "organise-phases season"
 )
-unfreeze = pages.build_action_view(acts.UNFREEZE, "organise-freeze season phase")
-end = pages.build_action_view(
-    acts.END_CONFIRMATION, "organise-confirmation season phase"
+reveal_board_now = pages.build_action_view(
+    acts.REVEAL_BOARD_NOW, "organise-phases season"
 )
-reopen = pages.build_action_view(
-    acts.REOPEN_CONFIRMATION, "organise-confirmation season phase"
+freeze_board_now = pages.build_action_view(
+    acts.FREEZE_BOARD_NOW, "organise-freeze season phase"
+)
+unfreeze_board = pages.build_action_view(
+    acts.UNFREEZE_BOARD, "organise-freeze season phase"
+)
+end_result_confirmation = pages.build_action_view(
+    acts.END_RESULT_CONFIRMATION, "organise-confirmation season phase"
+)
+reopen_result_confirmation = pages.build_action_view(
+    acts.REOPEN_RESULT_CONFIRMATION, "organise-confirmation season phase"
 )
 
 
-@pages.organisers.page("organise/confirmation.html", "phases")
-def confirmation(request: HttpRequest, season: Season, phase: Phase) -> pages.Answer:
-    results = results_to_confirm(phase)
-    confirmed, teams = count_confirmed_teams(results)
-    refused = why_confirmation_is_closed(phase)
+@pages.organiser_pages.page("organise/confirmation.html", "phases")
+def show_result_confirmation(
+    request: HttpRequest, season: Season, phase: Phase
+) -> pages.ViewResult:
+    results = find_results_to_confirm(phase)
+    confirmed, teams = count_confirmed_and_all_teams(results)
+    refused = explain_closed_confirmation(phase)
     return {
         "task": phase.task,
         "results": results,
         "confirmed": confirmed,
         "teams": teams,
-        "official_since": results_official_since(phase, results),
-        "refused": words.as_sentence(refused) if refused else "",
+        "official_since": find_time_results_became_official(phase, results),
+        "refused": words.format_as_sentence(refused) if refused else "",
         "may_end": phase.confirms_results
         and phase.closes <= now()
         and phase.confirmation_ended_at is None,
     }
 
 
-errata = pages.build_form_view(
+publish_erratum = pages.build_form_view(
     acts.PUBLISH_ERRATUM,
     "organise/errata.html",
     "phases",
-    shows=lambda request, phase: {"errata": all_errata(phase)},
+    shows=lambda request, phase: {"errata": list_all_errata(phase)},
 )
 
-manual_scores = pages.build_form_view(
-    acts.ENTER_MEASURE,
+enter_manual_scores = pages.build_form_view(
+    acts.SAVE_MANUAL_MEASURE,
     "organise/outside.html",
     "phases",
     shows=lambda request, phase: {
         "measures": [
-            (measure, *manual_value_lines(measure, request.user))
+            (measure, *format_manual_value_lines(measure, request.user))
             for measure in phase.manual_measures.select_related("phase__task__season")
         ],
         "runs": Submission.objects.filter(phase=phase, status=Submission.Status.SCORED)
@@ -298,25 +330,30 @@ manual_scores = pages.build_form_view(
 )
 
 
-calendar = pages.build_form_view(
-    launching.CALENDAR, "organise/calendar.html", "calendar", "organise-calendar season"
+edit_calendar = pages.build_form_view(
+    launching.CHANGE_CALENDAR,
+    "organise/calendar.html",
+    "calendar",
+    "organise-calendar season",
 )
 
 
-@pages.organisers.form("organise/launch.html", "launch")
-def launch(request: pages.SignedInRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.form("organise/launch.html", "launch")
+def show_launch_checklist(
+    request: pages.SignedInRequest, season: Season
+) -> pages.ViewResult:
     """Show the launch checklist of a season, with upload fields for missing gold and
     with actions for all tasks.
     """
-    form = launching.FirstGoldForm(**pages.sent(request), of=season)
+    form = launching.FirstGoldForm(**pages.build_form_arguments(request), of=season)
     pages.require_known_fields(request, form)
-    if form.is_valid() and (published := form.publish(request.user)):
+    if form.is_valid() and (published := form.publish_uploaded_gold(request.user)):
         text = _("Gold of %(splits)s is published.") % {
             "splits": words.count_with_noun(published, "split")
         }
         messages.success(request, text)
         return redirect("organise-launch", season.slug)
-    found = launch_steps(season)
+    found = build_launch_checklist(season)
     return {
         "steps": found,
         "left": sum(not step.is_done for step in found),
@@ -324,8 +361,10 @@ def launch(request: pages.SignedInRequest, season: Season) -> pages.Answer:
     }
 
 
-compute_first = pages.build_action_view(
-    launching.COMPUTE_FIRST, "organise-launch season"
+compute_first_baselines = pages.build_action_view(
+    launching.COMPUTE_FIRST_BASELINES, "organise-launch season"
 )
-test_mail = pages.build_action_view(launching.TEST_MAIL, "organise-launch season")
-open_season = pages.build_action_view(launching.OPEN_SEASON, "organise-launch season")
+test_mail = pages.build_action_view(launching.SEND_TEST_MAIL, "organise-launch season")
+publish_season = pages.build_action_view(
+    launching.PUBLISH_SEASON, "organise-launch season"
+)

@@ -22,59 +22,81 @@ from django.utils.text import capfirst
 from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.acts.archives import MAKE_ARCHIVE
-from citeboard.acts.declared import EndField, LinesField, MomentField
-from citeboard.acts.new_seasons import CLONE, FROM_PRESET
+from citeboard.acts.declared import DateTimeTextField, PhaseEndField, TextLinesField
+from citeboard.acts.new_seasons import CLONE_SEASON, CREATE_SEASON_FROM_PRESET
 from citeboard.acts.overwriting import OverwritingForm
-from citeboard.acts.rehearsal import Rehearsal, done, perform, rehearsed_load
-from citeboard.acts.season_settings import CHANGE_SETTINGS, DELETE_PHASE, DELETE_TASK
-from citeboard.background.kinds import finished_archives_of, job_result_text, jobs_of
+from citeboard.acts.rehearsal import (
+    Rehearsal,
+    perform_confirmed_action,
+    perform_confirmed_callable,
+    rehearse_season_load,
+)
+from citeboard.acts.season_settings import (
+    CHANGE_SEASON_SETTINGS,
+    DELETE_PHASE,
+    DELETE_TASK,
+)
+from citeboard.background.kinds import (
+    describe_job_result,
+    find_background_jobs,
+    find_finished_archives,
+)
 from citeboard.core import audit, refusals, storage
-from citeboard.core.instants import parse_zone, zone_name
-from citeboard.core.storage.downloads import download
-from citeboard.core.words import as_sentence
+from citeboard.core.instants import format_zone_name, parse_time_zone
+from citeboard.core.storage.downloads import serve_stored_file
+from citeboard.core.words import format_as_sentence
 from citeboard.ops.pruning import delete_season
 from citeboard.teams.models import User
 from citeboard.web import pages
-from scoring.exchange.bundles.importing import is_from_bundle
-from scoring.exchange.results import ZIP_CONTENT_TYPE, file_name
-from scoring.results.board.leak_budget import leak_budget_of
-from scoring.worker.background import Kind
+from scoring.exchange.bundles.importing import is_imported_from_bundle
+from scoring.exchange.results import ZIP_CONTENT_TYPE, make_safe_file_name
+from scoring.results.board.leak_budget import compute_leak_budget_of_phase
+from scoring.worker.background import BackgroundJobKind
 from scoring.worker.local_copies import temporary_local_copy
-from tasks.gold.drafts import MAX_SIGNATURE_AGE, store_gold_draft
-from tasks.gold.early import UnequalPublicParts, embargo_clashes
+from tasks.gold.drafts import MAX_DRAFT_SIGNATURE_AGE, store_gold_draft
+from tasks.gold.early import UnequalPublicParts, find_embargo_clashes
 from tasks.models import Phase, Season, SeasonFile, Task, run_cards
 from tasks.models.seasons import ModelWithSettings
 from tasks.seasons import access, presets
 from tasks.seasons.file.entries import (
-    SEASON_PREFIX,
-    phase_prefix,
-    rows_by_prefix,
-    task_prefix,
+    SEASON_KEY_PREFIX,
+    load_rows_by_key_prefix,
+    make_phase_key_prefix,
+    make_task_key_prefix,
 )
 from tasks.seasons.file.export import export_season
-from tasks.seasons.file.load import Fault, LoadResult, SettingsRefused, load_season_text
-from tasks.seasons.file.plan import ConflictDecisions, LoadConflicts, UnknownDecisionKey
+from tasks.seasons.file.load import (
+    Fault,
+    InvalidSettings,
+    SeasonLoadResult,
+    load_season_from_text,
+)
+from tasks.seasons.file.plan import (
+    ConflictDecisions,
+    UndecidedLoadConflicts,
+    UnknownDecisionKey,
+)
 from tasks.seasons.file.sent import ZIP_SIGNATURE, open_season_zip
 from tasks.submissions.uploads import receive_upload
 from tasks.types import InputRefused, Option, base, task_types
-from tasks.types.problems import capped
+from tasks.types.problems import select_problems_to_list
 
 
-@pages.organisers.page("organise/settings.html", "settings")
-def settings(request: HttpRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.page("organise/settings.html", "settings")
+def show_season_settings(request: HttpRequest, season: Season) -> pages.ViewResult:
     return {"tasks": Task.objects.filter(season=season).prefetch_related("phases")}
 
 
-@pages.organisers.form(
+@pages.organiser_pages.form(
     "organise/settings_form.html", "settings", back="organise-settings season"
 )
-def edit(
+def edit_settings(
     request: pages.SignedInRequest,
     season: Season,
     what: str,
     task: Task | None = None,
     phase: Phase | None = None,
-) -> pages.Answer:
+) -> pages.ViewResult:
     """Edit the settings of a season, a task or a phase, or create a task or phase.
 
     In keys, ``{}`` stands for the slug of the new object.
@@ -82,19 +104,24 @@ def edit(
     forms: dict[
         str, tuple[type[ModelWithSettings], ModelWithSettings | None, str, str]
     ] = {
-        "season": (Season, season, season.title, SEASON_PREFIX),
-        "new-task": (Task, None, _("A new task"), task_prefix("{}")),
+        "season": (Season, season, season.title, SEASON_KEY_PREFIX),
+        "new-task": (Task, None, _("A new task"), make_task_key_prefix("{}")),
     }
     if task is not None:
         title = _("A new phase of %(task)s") % {"task": task}
-        forms["task"] = (Task, task, task.title, task_prefix(task.slug))
-        forms["new-phase"] = (Phase, None, title, phase_prefix(task.slug, "{}"))
+        forms["task"] = (Task, task, task.title, make_task_key_prefix(task.slug))
+        forms["new-phase"] = (
+            Phase,
+            None,
+            title,
+            make_phase_key_prefix(task.slug, "{}"),
+        )
     if phase is not None:
         forms["phase"] = (
             Phase,
             phase,
             f"{phase.task}, {phase}",
-            phase_prefix(phase.task.slug, phase.slug),
+            make_phase_key_prefix(phase.task.slug, phase.slug),
         )
     model, row, title, prefix = forms[what]
     zone = phase.zone if phase else season.zone
@@ -105,34 +132,36 @@ def edit(
         zone=zone,
     )
     pages.require_known_fields(request, form)
-    if form.is_valid() and (form.is_new or not form.asks_before_overwriting()):
+    if form.is_valid() and (form.is_new or not form.has_concurrent_edits()):
         prefix = prefix.format(form.cleaned_data.get("slug", ""))
         try:
-            if form.is_new and prefix in rows_by_prefix(season, held=False):
+            if form.is_new and prefix in load_rows_by_key_prefix(season, held=False):
                 form.add_error("slug", _("This name is taken."))
             else:
                 values = {"values": form.values(prefix)}
-                perform(
-                    CHANGE_SETTINGS,
+                perform_confirmed_action(
+                    CHANGE_SEASON_SETTINGS,
                     season,
                     request.user,
                     values,
-                    pages.confirmation_in_request(request),
+                    pages.read_action_confirmation(request),
                 )
-        except SettingsRefused as refused:
-            form.add_faults(refused.faults, prefix)
+        except InvalidSettings as refused:
+            form.add_setting_errors(refused.faults, prefix)
         except UnequalPublicParts as unequal:
-            form.add_error(None, as_sentence(unequal))
+            form.add_error(None, format_as_sentence(unequal))
         if not form.errors:
             saved = Phase.objects.filter(task__season=season).select_related(
                 "task__season"
             )
-            for early in embargo_clashes(row for row in saved if phase in (None, row)):
+            for early in find_embargo_clashes(
+                row for row in saved if phase in (None, row)
+            ):
                 messages.warning(
                     request, _("Not shown yet: %(what)s.") % {"what": early.words}
                 )
             return _("%(title)s: the settings are saved.") % {"title": title}
-    budget = leak_budget_of(phase) if phase is not None else None
+    budget = compute_leak_budget_of_phase(phase) if phase is not None else None
     return {
         "form": form,
         "title": title,
@@ -146,14 +175,14 @@ delete_task = pages.build_action_view(DELETE_TASK, "organise-settings season")
 delete_phase = pages.build_action_view(DELETE_PHASE, "organise-settings season")
 
 
-@pages.organisers.act("organise-settings season", fields=("slug",))
-def delete_draft(request: pages.SignedInRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.act("organise-settings season", fields=("slug",))
+def delete_draft(request: pages.SignedInRequest, season: Season) -> pages.ViewResult:
     """Delete a season that was never public.
 
     The user must type the season's slug, since the deletion cannot be undone.
     """
     if request.POST.get("slug", "").strip() != season.slug:
-        raise refusals.Refused(
+        raise refusals.ActionRefused(
             _("Type “%(name)s” to delete the season.") % {"name": season.slug}
         )
     delete_season(season=season, by=request.user)
@@ -164,7 +193,12 @@ def delete_draft(request: pages.SignedInRequest, season: Season) -> pages.Answer
 
 
 OPTION_FIELD_PREFIX = "option-"
-ZONE, WHEN_MOVED, CLOCKS, INSTANTS = "time_zone", "zone_moves", "clocks", "instants"
+TIME_ZONE_FIELD, ZONE_MOVE_FIELD, KEEP_CLOCK_TIMES_OPTION, KEEP_INSTANTS_OPTION = (
+    "time_zone",
+    "zone_moves",
+    "clocks",
+    "instants",
+)
 
 
 def build_setting_field(
@@ -199,15 +233,15 @@ def build_setting_field(
     if isinstance(known, models.BooleanField):
         return forms.BooleanField(**shared)
     if name == "closes":
-        return EndField(zone=zone, label=shared["label"], show_hidden_initial=True)
+        return PhaseEndField(zone=zone, label=shared["label"], show_hidden_initial=True)
     if isinstance(known, models.DateTimeField):
-        return MomentField(zone=zone, **shared)
+        return DateTimeTextField(zone=zone, **shared)
     if isinstance(known, models.PositiveIntegerField):
         return forms.IntegerField(
             min_value=1, max_value=model.SETTINGS[name].most, **shared
         )
     if isinstance(known, models.JSONField):
-        return LinesField(**shared) if known.get_default() == [] else None
+        return TextLinesField(**shared) if known.get_default() == [] else None
     if isinstance(known, models.TextField):
         return forms.CharField(
             max_length=50_000, widget=forms.Textarea(attrs={"rows": 6}), **shared
@@ -229,15 +263,18 @@ def build_option_field(option: Option) -> forms.Field:
     return forms.CharField(max_length=500, **shared)
 
 
-def submitted_zone(data: Any, otherwise: ZoneInfo) -> ZoneInfo:
+def find_submitted_time_zone(data: Any, otherwise: ZoneInfo) -> ZoneInfo:
     try:
-        return parse_zone(data[ZONE].strip()) if data else otherwise
+        return parse_time_zone(data[TIME_ZONE_FIELD].strip()) if data else otherwise
     except (KeyError, ValueError):
         return otherwise
 
 
 def build_zone_move_field(before: ZoneInfo, after: ZoneInfo) -> forms.Field:
-    zones = {"before": zone_name(before.key), "after": zone_name(after.key)}
+    zones = {
+        "before": format_zone_name(before.key),
+        "after": format_zone_name(after.key),
+    }
     clocks = _(
         "The clock times stay: what is 23:59 in %(before)s becomes 23:59 in %(after)s."
     )
@@ -246,7 +283,10 @@ def build_zone_move_field(before: ZoneInfo, after: ZoneInfo) -> forms.Field:
     )
     return forms.ChoiceField(
         label=_("The zone changes from %(before)s to %(after)s. What stays?") % zones,
-        choices=[(CLOCKS, clocks % zones), (INSTANTS, instants % zones)],
+        choices=[
+            (KEEP_CLOCK_TIMES_OPTION, clocks % zones),
+            (KEEP_INSTANTS_OPTION, instants % zones),
+        ],
         widget=forms.RadioSelect,
     )
 
@@ -268,7 +308,7 @@ class SettingsForm(OverwritingForm):
         super().__init__(data, label_suffix="")
         self.is_new, self.keys = row is None, dict[str, str]()
         # Users enter times in the time zone that the same form sets for the season.
-        before, zone = zone, submitted_zone(data, zone)
+        before, zone = zone, find_submitted_time_zone(data, zone)
         self.zone = before
         if row is None:
             self.fields["slug"] = forms.CharField(
@@ -285,33 +325,35 @@ class SettingsForm(OverwritingForm):
                 # Users must set the end of a new phase, so the form has no default end.
                 default = model.field(name).get_default() if name != "closes" else None
                 self.initial[name] = getattr(row, name) if row else default
-        if ZONE in self.fields:
-            self.initial[ZONE] = zone_name(before.key)
+        if TIME_ZONE_FIELD in self.fields:
+            self.initial[TIME_ZONE_FIELD] = format_zone_name(before.key)
         self.moments = [
             name
             for name, field in self.fields.items()
-            if isinstance(field, MomentField)
+            if isinstance(field, DateTimeTextField)
         ]
         if self.moments and zone != before and not self.is_new:
             names = list(self.fields)
-            self.fields[WHEN_MOVED] = build_zone_move_field(before, zone)
+            self.fields[ZONE_MOVE_FIELD] = build_zone_move_field(before, zone)
             # The field that asks whether times move comes directly after the time zone.
-            self.order_fields([*names[: names.index(ZONE) + 1], WHEN_MOVED])
+            self.order_fields(
+                [*names[: names.index(TIME_ZONE_FIELD) + 1], ZONE_MOVE_FIELD]
+            )
         self.options: dict[str, str] = {}
         if isinstance(row, Task):
             chosen = self.fields.get("type")
             if row.declaration_id and isinstance(chosen, forms.ChoiceField):
                 chosen.choices = [(row.type, f"{row.task_type.title} ({row.type})")]
             self.options = dict(row.options)
-            shown = base.printed_options(row.options)
+            shown = base.replace_paths_by_file_names(row.options)
             for option in row.task_type.all_options:
                 name = f"{OPTION_FIELD_PREFIX}{option.name}"
                 self.fields[name] = build_option_field(option)
-                self.initial[name] = option.value_of(shown)
+                self.initial[name] = option.get_value_or_default(shown)
 
     def values(self, prefix: str) -> dict[str, Any]:
         chosen = list(self.cleaned_data if self.is_new else self.changed_data)
-        if self.cleaned_data.get(WHEN_MOVED) == CLOCKS:
+        if self.cleaned_data.get(ZONE_MOVE_FIELD) == KEEP_CLOCK_TIMES_OPTION:
             chosen += [name for name in self.moments if name not in chosen]
         found = {
             f"{prefix}.{self.keys[name]}": None
@@ -339,26 +381,26 @@ class SettingsForm(OverwritingForm):
             found[f"{prefix}.options"] = options or None
         return found
 
-    def zone_shown(self, field: MomentField) -> ZoneInfo:
+    def displayed_time_zone(self, field: DateTimeTextField) -> ZoneInfo:
         return self.zone
 
-    def add_faults(self, faults: list[Fault], prefix: str) -> None:
+    def add_setting_errors(self, faults: list[Fault], prefix: str) -> None:
         fields = {key: name for name, key in self.keys.items()} | (
             {"slug": "slug"} if self.is_new else {}
         )
         for fault in faults:
             key = fault.key.removeprefix(f"{prefix}.")
-            self.add_error(fields.get(key), pages.describe_fault(fault))
+            self.add_error(fields.get(key), pages.format_setting_fault(fault))
 
 
 MAX_SEASON_FILE_BYTES = 1 << 20
-#: STORED_ZIP_SALT is the salt for signing the name of a stored zip file.
+#: STORED_ZIP_SIGNING_SALT is the salt for signing the name of a stored zip file.
 #: A zip file is stored until the import, for at most a day.
-STORED_ZIP_SALT = "season-zip"
+STORED_ZIP_SIGNING_SALT = "season-zip"
 DECISION_FIELD_PREFIX = "decision:"
 
 
-RATE_LIMITS = {"season_gold": "5/m/user"}
+SEASON_GOLD_DOWNLOAD_RATE_LIMITS = {"season_gold": "5/m/user"}
 
 
 class PasswordForm(forms.Form):
@@ -412,7 +454,7 @@ class SeasonFileForm(forms.Form):
             raise forms.ValidationError(_("Choose the file."))
         return given
 
-    def keep_zip(self, owner: str) -> str:
+    def store_zip(self, owner: str) -> str:
         """Store the uploaded zip file and return its signed name, or an empty text for
         other files.
         """
@@ -420,12 +462,14 @@ class SeasonFileForm(forms.Form):
             try:
                 given = signing.loads(
                     self.cleaned_data["stored"],
-                    salt=STORED_ZIP_SALT,
-                    max_age=MAX_SIGNATURE_AGE,
+                    salt=STORED_ZIP_SIGNING_SALT,
+                    max_age=MAX_DRAFT_SIGNATURE_AGE,
                 )
             except signing.BadSignature:
                 return ""
-            is_ours = given["owner"] == owner and storage.gold.exists(given["name"])
+            is_ours = given["owner"] == owner and storage.gold_file_storage.exists(
+                given["name"]
+            )
             return str(given["name"]) if is_ours else ""
         with receive_upload(self.cleaned_data["file"]) as upload:
             return store_gold_draft(upload.path)
@@ -433,7 +477,7 @@ class SeasonFileForm(forms.Form):
     @contextmanager
     def reader(
         self, name: str, *, by: User, slug: str
-    ) -> Iterator[Callable[..., LoadResult]]:
+    ) -> Iterator[Callable[..., SeasonLoadResult]]:
         """Yield a function that loads the season file in the form.
 
         If ``name`` is given, the function loads the stored zip file with this name.
@@ -442,7 +486,7 @@ class SeasonFileForm(forms.Form):
         """
         if name:
             with (
-                temporary_local_copy(storage.gold, name) as path,
+                temporary_local_copy(storage.gold_file_storage, name) as path,
                 open_season_zip(path, "season.zip", by=by, slug=slug) as load,
             ):
                 yield load
@@ -452,34 +496,36 @@ class SeasonFileForm(forms.Form):
             file.seek(0)
         text = str(self.cleaned_data["text"]).encode()
         self.content = text if file is None else bytes(file.read())
-        yield partial(load_season_text, self.content, by=by, slug=slug)
+        yield partial(load_season_from_text, self.content, by=by, slug=slug)
 
 
-@pages.organisers.form("organise/file.html", "file")
-def season_file(request: pages.SignedInRequest, season: Season) -> pages.Answer:
-    return _file_response(request, season)
+@pages.organiser_pages.form("organise/file.html", "file")
+def load_season_file(
+    request: pages.SignedInRequest, season: Season
+) -> pages.ViewResult:
+    return _process_season_file(request, season)
 
 
-@pages.organisers.page()
-def season_toml(request: HttpRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.page()
+def download_season_toml(request: HttpRequest, season: Season) -> pages.ViewResult:
     """Return the current season file. The season file refers to files of gold and runs
     by name.
     """
-    return pages.download_response(export_season(season).text, "season.toml")
+    return pages.build_download_response(export_season(season).text, "season.toml")
 
 
-@pages.organisers.page()
-def season_zip(request: HttpRequest, season: Season) -> pages.Answer:
+@pages.organiser_pages.page()
+def download_season_zip(request: HttpRequest, season: Season) -> pages.ViewResult:
     """Return the season's settings and its declared tasks as a zip file, without gold
     and people.
     """
-    return _zip_response(season, with_gold=False)
+    return _build_zip_response(season, with_gold=False)
 
 
-@pages.organisers.form("organise/file_gold.html", "file")
-def season_zip_with_gold(
+@pages.organiser_pages.form("organise/file_gold.html", "file")
+def download_season_zip_with_gold(
     request: pages.SignedInRequest, season: Season
-) -> pages.Answer:
+) -> pages.ViewResult:
     """Return the season with its gold and baseline runs as a zip file.
 
     The user must enter the account's password again to download the gold.
@@ -493,53 +539,55 @@ def season_zip_with_gold(
         request,
         app="citeboard",
         action="season_gold",
-        config=RATE_LIMITS,
+        config=SEASON_GOLD_DOWNLOAD_RATE_LIMITS,
         user=request.user,
     ):
         messages.error(request, _("Too many tries; wait a minute."))
         return {"form": PasswordForm(None, user=request.user)}
     if not form.is_valid():
         return {"form": form}
-    audit.record(
+    audit.record_action(
         "season-exported", actor=request.user, subject=season, place=season, facts={}
     )
-    return _zip_response(season, with_gold=True)
+    return _build_zip_response(season, with_gold=True)
 
 
-def _zip_response(season: Season, *, with_gold: bool) -> HttpResponseBase:
+def _build_zip_response(season: Season, *, with_gold: bool) -> HttpResponseBase:
     exported = export_season(season, names_people=False, with_gold=with_gold)
     # The open zip file remains readable after the temporary folder is deleted.
     with tempfile.TemporaryDirectory(prefix="citeboard-season-") as folder:
         path = Path(folder) / "season.zip"
-        exported.write_zip(path)
+        exported.write_zip_archive(path)
         content = path.open("rb")
     return pages.forbid_caching(
         FileResponse(content, as_attachment=True, filename=f"{season.slug}-season.zip")
     )
 
 
-archive = pages.build_form_view(
+create_archive = pages.build_form_view(
     MAKE_ARCHIVE,
     "organise/archive.html",
     "file",
     shows=lambda request, season: {
-        "jobs": jobs_of(season, Kind.ARCHIVE),
+        "jobs": find_background_jobs(season, BackgroundJobKind.ARCHIVE),
         "made": [
-            (job, job_result_text(job)[0]) for job in finished_archives_of(season)
+            (job, describe_job_result(job)[0]) for job in find_finished_archives(season)
         ],
     },
     then=pages.redirect_to_job,
 )
 
 
-@pages.organisers.page()
-def archive_zip(request: HttpRequest, season: Season, job: int) -> pages.Answer:
-    made = get_object_or_404(finished_archives_of(season), pk=job)
-    name = f"{season.slug}-archive-{file_name(made.given['version'])}.zip"
+@pages.organiser_pages.page()
+def download_archive(
+    request: HttpRequest, season: Season, job: int
+) -> pages.ViewResult:
+    made = get_object_or_404(find_finished_archives(season), pk=job)
+    name = f"{season.slug}-archive-{make_safe_file_name(made.given['version'])}.zip"
     return pages.forbid_caching(
-        download(
+        serve_stored_file(
             request,
-            storage.statistics,
+            storage.statistics_file_storage,
             made.file,
             filename=name,
             content_type=ZIP_CONTENT_TYPE,
@@ -547,8 +595,8 @@ def archive_zip(request: HttpRequest, season: Season, job: int) -> pages.Answer:
     )
 
 
-clone = pages.build_form_view(
-    CLONE,
+clone_season = pages.build_form_view(
+    CLONE_SEASON,
     "organise/clone.html",
     "file",
     then=lambda request, season, made: redirect("organise", made.slug),
@@ -556,15 +604,17 @@ clone = pages.build_form_view(
 
 
 @pages.PageDecorators(access.require_season_creator).form("organise/file.html", "file")
-def new_season(request: pages.SignedInRequest, user: User) -> pages.Answer:
+def create_season_from_file(
+    request: pages.SignedInRequest, user: User
+) -> pages.ViewResult:
     """Create a season from a season file, for staff."""
-    return _file_response(request, None)
+    return _process_season_file(request, None)
 
 
-def _file_response(
+def _process_season_file(
     request: pages.SignedInRequest, season: Season | None
 ) -> HttpResponse:
-    form = SeasonFileForm(**pages.sent(request), label_suffix="")
+    form = SeasonFileForm(**pages.build_form_arguments(request), label_suffix="")
     decisions = [
         name for name in request.POST if name.startswith(DECISION_FIELD_PREFIX)
     ]
@@ -574,7 +624,7 @@ def _file_response(
         "part": "file",
         "form": form,
         "frame": "organise/base.html" if season else "organise/apart.html",
-        "has_report": season is not None and is_from_bundle(season),
+        "has_report": season is not None and is_imported_from_bundle(season),
         "presets": [] if season else presets.PRESETS_BY_SLUG.values(),
         "last": SeasonFile.objects.filter(season=season)
         .select_related("loaded_by")
@@ -584,22 +634,25 @@ def _file_response(
     if form.is_valid():
         slug = season.slug if season else ""
         owner = f"{request.user.pk}/{slug}"
-        name = form.keep_zip(owner)
+        name = form.store_zip(owner)
         try:
             with form.reader(name, by=request.user, slug=slug) as load:
                 if "load" in request.POST:
-                    loaded = _load_from_form(request, load, season)
+                    loaded = _load_season_from_form(request, load, season)
                 else:
-                    loaded, context["rehearsal"] = _plan_load(load, season)
+                    loaded, context["rehearsal"] = _simulate_season_load(load, season)
         except InputRefused as refused:
-            problems, more = capped(refused.problems)
+            problems, more = select_problems_to_list(refused.problems)
             context |= {"problems": problems, "more": more}
             status = 422
         except (UnknownDecisionKey, UnequalPublicParts) as refused:
-            form.add_error(None, as_sentence(refused))
-        except LoadConflicts as left:
+            form.add_error(None, format_as_sentence(refused))
+        except UndecidedLoadConflicts as left:
             with form.reader(name, by=request.user, slug=slug) as load:
-                context |= {"plan": load(dry_run=True), "undecided": as_sentence(left)}
+                context |= {
+                    "plan": load(dry_run=True),
+                    "undecided": format_as_sentence(left),
+                }
             status = 409
         else:
             if "load" in request.POST:
@@ -610,29 +663,31 @@ def _file_response(
                     }
                 messages.success(request, message)
                 if name:
-                    storage.gold.delete(name)
+                    storage.gold_file_storage.delete(name)
                 return redirect("organise-file", loaded.season.slug)
             context["plan"] = loaded
         context["text"] = form.content.decode("utf-8", "replace")
         kept = {"owner": owner, "name": name}
-        context["stored"] = signing.dumps(kept, salt=STORED_ZIP_SALT) if name else ""
+        context["stored"] = (
+            signing.dumps(kept, salt=STORED_ZIP_SIGNING_SALT) if name else ""
+        )
     return render(
         request, "organise/file.html", context, status=422 if form.errors else status
     )
 
 
-def _plan_load(
-    load: Callable[..., LoadResult], season: Season | None
-) -> tuple[LoadResult, Rehearsal | None]:
+def _simulate_season_load(
+    load: Callable[..., SeasonLoadResult], season: Season | None
+) -> tuple[SeasonLoadResult, Rehearsal | None]:
     loaded = load(dry_run=True)
-    return loaded, None if loaded.conflicts else rehearsed_load(season, load)
+    return loaded, None if loaded.conflicts else rehearse_season_load(season, load)
 
 
-def _load_from_form(
+def _load_season_from_form(
     request: pages.SignedInRequest,
-    load: Callable[..., LoadResult],
+    load: Callable[..., SeasonLoadResult],
     season: Season | None,
-) -> LoadResult:
+) -> SeasonLoadResult:
     chosen: dict[str, set[str]] = {"apply": set(), "keep": set()}
     for name, value in request.POST.items():
         if name.startswith(DECISION_FIELD_PREFIX) and value in chosen:
@@ -643,17 +698,17 @@ def _load_from_form(
         return load()
     # Read the zip before the transaction of the rehearsal begins.
     load(dry_run=True)
-    loaded: LoadResult = done(
-        season, request.user, load, pages.confirmation_in_request(request)
+    loaded: SeasonLoadResult = perform_confirmed_callable(
+        season, request.user, load, pages.read_action_confirmation(request)
     )
     return loaded
 
 
-new_from_preset = pages.build_form_view(
-    FROM_PRESET,
+create_season_from_preset = pages.build_form_view(
+    CREATE_SEASON_FROM_PRESET,
     "organise/preset.html",
     pages=pages.PageDecorators(
-        presets.preset_for, "preset", context=lambda preset: {"preset": preset}
+        presets.get_preset_or_404, "preset", context=lambda preset: {"preset": preset}
     ),
     then=lambda request, preset, season: redirect("organise-launch", season.slug),
 )

@@ -12,49 +12,49 @@ from django.views.decorators.cache import never_cache
 
 from citeboard.acts import phases
 from citeboard.acts.announcements import (
-    ANNOUNCE,
     EDIT_ANNOUNCEMENT,
-    TAKE_BACK_ANNOUNCEMENT,
+    PUBLISH_ANNOUNCEMENT,
+    WITHDRAW_ANNOUNCEMENT,
 )
-from citeboard.acts.mails import MAIL_TEAMS
+from citeboard.acts.mails import SEND_MAIL_TO_TEAMS
 from citeboard.acts.merging import MERGE_TEAMS, MergeTeamsForm
-from citeboard.acts.organisers import GIVE_ROLE, REMOVE_ORGANISER
-from citeboard.acts.questions import ANSWER
+from citeboard.acts.organisers import ASSIGN_SEASON_ROLE, REMOVE_ORGANISER
+from citeboard.acts.questions import ANSWER_QUESTION
 from citeboard.acts.registration import (
-    CHANGE_ENTRY,
-    DECIDE,
-    LIMIT_TEAMS,
+    CHANGE_REGISTRATION_SETTING,
+    CHANGE_TEAM_LIMITS,
+    DECIDE_ON_REGISTRATION,
     EntryForm,
     TeamRulesForm,
 )
-from citeboard.acts.rehearsal import perform
+from citeboard.acts.rehearsal import perform_confirmed_action
 from citeboard.acts.terms import PUBLISH_TERMS
 from citeboard.acts.webhooks import (
-    MAKE_WEBHOOK,
+    CREATE_WEBHOOK,
     REMOVE_WEBHOOK,
-    RENEW_SECRET,
-    REPEAT_DELIVERY,
+    RENEW_WEBHOOK_SECRET,
+    REPEAT_WEBHOOK_DELIVERY,
     WebhookForm,
 )
-from citeboard.core.plain_text import plain
-from citeboard.ops.group_mails import sent_mails
-from citeboard.teams.access import memberships_by_role_and_time
-from citeboard.teams.models import ASKED_BY_TERMS
+from citeboard.core.plain_text import format_spreadsheet_cell
+from citeboard.ops.group_mails import find_sent_mails
+from citeboard.teams.access import order_memberships_by_role_and_time
+from citeboard.teams.models import FIELDS_ASKED_BY_TERMS
 from citeboard.web import pages
-from scoring.results.board.exports import csv_text
+from scoring.results.board.exports import format_as_csv
 from tasks import models
-from tasks.delivery.webhooks.services import secret_of
+from tasks.delivery.webhooks.services import derive_webhook_secret
 from tasks.models.registrations import RegistrationQuerySet
-from tasks.registration.entries import acceptances
-from tasks.seasons.access import may_organise, season_to_help
+from tasks.registration.entries import list_terms_acceptances
+from tasks.seasons.access import can_organise_season, get_helped_season_or_404
 
 
-@pages.helpers.page("organise/teams.html", "teams")
-def teams(request: HttpRequest, season: models.Season) -> pages.Answer:
-    return _teams_by_state(season)
+@pages.helper_pages.page("organise/teams.html", "teams")
+def show_season_teams(request: HttpRequest, season: models.Season) -> pages.ViewResult:
+    return _build_teams_context(season)
 
 
-def _teams_by_state(
+def _build_teams_context(
     season: models.Season, rules: TeamRulesForm | None = None
 ) -> dict[str, Any]:
     sent = models.Submission.objects.filter(
@@ -65,7 +65,7 @@ def _teams_by_state(
         "team", "decided_by"
     )
     entries = entries.marked().prefetch_related(
-        Prefetch("team__memberships", memberships_by_role_and_time())
+        Prefetch("team__memberships", order_memberships_by_role_and_time())
     )
     listed: RegistrationQuerySet = entries.order_by("team__name").annotate(
         members=Count("team__memberships", distinct=True),
@@ -82,32 +82,38 @@ def _teams_by_state(
     }
 
 
-decide = pages.build_action_view(DECIDE, "organise-teams season")
-merge = pages.build_action_view(MERGE_TEAMS, "organise-teams season")
+decide_on_registration = pages.build_action_view(
+    DECIDE_ON_REGISTRATION, "organise-teams season"
+)
+merge_season_teams = pages.build_action_view(MERGE_TEAMS, "organise-teams season")
 
-entry = pages.build_action_view(CHANGE_ENTRY, "organise-teams season")
+change_registration_setting = pages.build_action_view(
+    CHANGE_REGISTRATION_SETTING, "organise-teams season"
+)
 
 
-@pages.organisers.act("organise-teams season", fields=None)
-def rules(request: pages.SignedInRequest, season: models.Season) -> pages.Answer:
+@pages.organiser_pages.act("organise-teams season", fields=None)
+def edit_team_rules(
+    request: pages.SignedInRequest, season: models.Season
+) -> pages.ViewResult:
     form = TeamRulesForm(request.POST, of=season)
     pages.require_known_fields(request, form)
     with pages.add_refusals_to_form(form, "entry_list"):
         if form.is_valid():
-            made = perform(
-                LIMIT_TEAMS,
+            made = perform_confirmed_action(
+                CHANGE_TEAM_LIMITS,
                 season,
                 request.user,
                 form.cleaned_data,
-                pages.confirmation_in_request(request),
+                pages.read_action_confirmation(request),
             )
-            return LIMIT_TEAMS.told(season, made, form.cleaned_data)
-    context = {"season": season, "part": "teams", **_teams_by_state(season, form)}
+            return CHANGE_TEAM_LIMITS.told(season, made, form.cleaned_data)
+    context = {"season": season, "part": "teams", **_build_teams_context(season, form)}
     return render(request, "organise/teams.html", context, status=422)
 
 
-extra_tries = pages.build_form_view(
-    phases.GIVE_TRIES,
+grant_extra_tries = pages.build_form_view(
+    phases.GRANT_EXTRA_TRIES,
     "organise/extra_tries.html",
     "teams",
     at="team",
@@ -117,43 +123,47 @@ extra_tries = pages.build_form_view(
         ).select_related("phase__task", "team", "given_by")
     },
 )
-revoke_tries = pages.build_action_view(phases.TAKE_TRIES_BACK, "organise-tries season")
+withdraw_extra_tries = pages.build_action_view(
+    phases.WITHDRAW_EXTRA_TRIES, "organise-tries season"
+)
 
 
-def _redirect_to_people(
+def _redirect_to_organisers_page(
     request: pages.SignedInRequest,
     thing: models.Season | models.Organiser,
     made: object,
 ) -> HttpResponseBase:
     season = thing.season if isinstance(thing, models.Organiser) else thing
     return redirect(
-        "organise-people" if may_organise(request.user, season) else "season",
+        "organise-people" if can_organise_season(request.user, season) else "season",
         season.slug,
     )
 
 
-def _organisers_context(request: HttpRequest, season: models.Season) -> dict[str, Any]:
+def _build_organisers_context(
+    request: HttpRequest, season: models.Season
+) -> dict[str, Any]:
     rows = models.Organiser.objects.filter(season=season).select_related("user")
     return {"people": rows.order_by("-role", "user__name")}
 
 
-people = pages.build_form_view(
+manage_organisers = pages.build_form_view(
     # The page asks for confirmation of a role, but the API changes a role immediately.
-    replace(GIVE_ROLE, is_rehearsed=True),
+    replace(ASSIGN_SEASON_ROLE, is_rehearsed=True),
     "organise/people.html",
     "people",
     at="role",
-    shows=_organisers_context,
-    then=_redirect_to_people,
+    shows=_build_organisers_context,
+    then=_redirect_to_organisers_page,
 )
-remove_person = pages.build_action_view(
-    REMOVE_ORGANISER, "organise-people season", then=_redirect_to_people
+remove_season_organiser = pages.build_action_view(
+    REMOVE_ORGANISER, "organise-people season", then=_redirect_to_organisers_page
 )
 
 MAX_ANNOUNCEMENTS_SHOWN = 50
 
-announcement = pages.build_form_view(
-    ANNOUNCE,
+publish_announcement = pages.build_form_view(
+    PUBLISH_ANNOUNCEMENT,
     "organise/announcement.html",
     "announcement",
     shows=lambda request, season: {
@@ -162,37 +172,39 @@ announcement = pages.build_form_view(
         ]
     },
 )
-mails = pages.build_form_view(
-    MAIL_TEAMS,
+send_mail_to_teams = pages.build_form_view(
+    SEND_MAIL_TO_TEAMS,
     "organise/mails.html",
     "mails",
-    shows=lambda request, season: {"mails": sent_mails(season)},
+    shows=lambda request, season: {"mails": find_sent_mails(season)},
 )
-edit = pages.build_form_view(
+edit_announcement = pages.build_form_view(
     EDIT_ANNOUNCEMENT,
     "organise/announcement_edit.html",
     "announcement",
     "organise-announcement season",
 )
-answer_page = pages.build_form_view(
-    ANSWER, "organise/answer.html", "questions", "organise-questions season"
+answer_question = pages.build_form_view(
+    ANSWER_QUESTION, "organise/answer.html", "questions", "organise-questions season"
 )
-remove = pages.build_action_view(REMOVE_WEBHOOK, "organise-webhooks season")
+remove_webhook = pages.build_action_view(REMOVE_WEBHOOK, "organise-webhooks season")
 
 
-@pages.PageDecorators(season_to_help, "season").act("organise-announcement season")
-def revoke(
+@pages.PageDecorators(get_helped_season_or_404, "season").act(
+    "organise-announcement season"
+)
+def withdraw_announcement(
     request: pages.SignedInRequest, season: models.Season, announcement: int
-) -> pages.Answer:
+) -> pages.ViewResult:
     """Withdraw an announcement. A second withdrawal of an announcement has no effect."""
     revoked = get_object_or_404(models.Announcement, pk=announcement, season=season)
-    return TAKE_BACK_ANNOUNCEMENT.told(
-        revoked, TAKE_BACK_ANNOUNCEMENT(revoked, request.user), {}
+    return WITHDRAW_ANNOUNCEMENT.told(
+        revoked, WITHDRAW_ANNOUNCEMENT(revoked, request.user), {}
     )
 
 
-@pages.helpers.page("organise/questions.html", "questions")
-def questions(request: HttpRequest, season: models.Season) -> pages.Answer:
+@pages.helper_pages.page("organise/questions.html", "questions")
+def list_questions(request: HttpRequest, season: models.Season) -> pages.ViewResult:
     rows = models.Question.objects.filter(season=season).select_related(
         "asked_by", "answered_by"
     )
@@ -203,7 +215,7 @@ def questions(request: HttpRequest, season: models.Season) -> pages.Answer:
     }
 
 
-terms = pages.build_form_view(
+edit_terms = pages.build_form_view(
     PUBLISH_TERMS,
     "organise/terms.html",
     "terms",
@@ -215,29 +227,36 @@ terms = pages.build_form_view(
 )
 
 
-@pages.organisers.page()
-def acceptances_csv(request: HttpRequest, season: models.Season) -> pages.Answer:
+@pages.organiser_pages.page()
+def download_terms_acceptances(
+    request: HttpRequest, season: models.Season
+) -> pages.ViewResult:
     lines: list[list[Any]] = [
-        ["version", "name", "address", "accepted_at", *ASKED_BY_TERMS]
+        ["version", "name", "address", "accepted_at", *FIELDS_ASKED_BY_TERMS]
     ]
-    for row in acceptances(season):
-        given = [plain(row.given.get(name, "")) for name in ASKED_BY_TERMS]
+    for row in list_terms_acceptances(season):
+        given = [
+            format_spreadsheet_cell(row.given.get(name, ""))
+            for name in FIELDS_ASKED_BY_TERMS
+        ]
         address = row.user.email if row.user else ""
         facts = [
             row.terms.number,
-            plain(row.name),
-            plain(address),
+            format_spreadsheet_cell(row.name),
+            format_spreadsheet_cell(address),
             row.accepted_at.isoformat(),
         ]
         lines.append([*facts, *given])
-    return pages.download_response(
-        csv_text(*lines), f"{season.slug}-terms.csv", is_private=True
+    return pages.build_download_response(
+        format_as_csv(*lines), f"{season.slug}-terms.csv", is_private=True
     )
 
 
 @never_cache
-@pages.organisers.form("organise/webhooks.html", "webhooks")
-def webhooks(request: pages.SignedInRequest, season: models.Season) -> pages.Answer:
+@pages.organiser_pages.form("organise/webhooks.html", "webhooks")
+def manage_webhooks(
+    request: pages.SignedInRequest, season: models.Season
+) -> pages.ViewResult:
     """Show the webhooks. The page shows the secret of a new webhook once, after its
     creation.
     """
@@ -245,14 +264,16 @@ def webhooks(request: pages.SignedInRequest, season: models.Season) -> pages.Ans
     pages.require_known_fields(request, form)
     with pages.add_refusals_to_form(form, "url"):
         if form.is_valid():
-            webhook = MAKE_WEBHOOK(season, request.user, **form.cleaned_data)
+            webhook = CREATE_WEBHOOK(season, request.user, **form.cleaned_data)
             return render(
-                request, "organise/webhooks.html", _webhook_secret_context(webhook)
+                request,
+                "organise/webhooks.html",
+                _build_webhook_secret_context(webhook),
             )
     return {"form": form, "webhooks": season.webhooks.all()}
 
 
-def _webhook_secret_context(webhook: models.Webhook) -> dict[str, Any]:
+def _build_webhook_secret_context(webhook: models.Webhook) -> dict[str, Any]:
     season, form = webhook.season, WebhookForm()
     context = {
         "season": season,
@@ -260,34 +281,34 @@ def _webhook_secret_context(webhook: models.Webhook) -> dict[str, Any]:
         "form": form,
         "webhooks": season.webhooks.all(),
     }
-    return {**context, "secret": secret_of(webhook)}
+    return {**context, "secret": derive_webhook_secret(webhook)}
 
 
 @never_cache
-@pages.organisers.act("organise-webhooks season")
-def renew(
+@pages.organiser_pages.act("organise-webhooks season")
+def renew_webhook_secret(
     request: pages.SignedInRequest, season: models.Season, webhook: models.Webhook
-) -> pages.Answer:
+) -> pages.ViewResult:
     return render(
         request,
         "organise/webhooks.html",
-        _webhook_secret_context(RENEW_SECRET(webhook, request.user)),
+        _build_webhook_secret_context(RENEW_WEBHOOK_SECRET(webhook, request.user)),
     )
 
 
-@pages.organisers.page("organise/deliveries.html", "webhooks")
-def deliveries(
+@pages.organiser_pages.page("organise/deliveries.html", "webhooks")
+def list_webhook_deliveries(
     request: HttpRequest, season: models.Season, webhook: models.Webhook
-) -> pages.Answer:
+) -> pages.ViewResult:
     return {
         "page": pages.paginate_rows(request, webhook.deliveries.select_related("job"))
     }
 
 
-@pages.organisers.act("organise-webhooks season")
-def repeat(
+@pages.organiser_pages.act("organise-webhooks season")
+def repeat_webhook_delivery(
     request: pages.SignedInRequest, season: models.Season, delivery: models.Delivery
-) -> pages.Answer:
-    repeated = REPEAT_DELIVERY(delivery, request.user)
-    messages.success(request, REPEAT_DELIVERY.told(delivery, repeated, {}))
+) -> pages.ViewResult:
+    repeated = REPEAT_WEBHOOK_DELIVERY(delivery, request.user)
+    messages.success(request, REPEAT_WEBHOOK_DELIVERY.told(delivery, repeated, {}))
     return redirect("organise-deliveries", season.slug, delivery.webhook_id)

@@ -7,27 +7,33 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _, gettext_lazy
 
-from citeboard.acts.declared import LinesField
-from tasks.types.declared.read_view import VIEW
-from tasks.types.toml_lines import KeyPath
-from tasks.types.views import PAIR, PASSAGE, POST, REFERENCE, TABLE
+from citeboard.acts.declared import TextLinesField
+from tasks.types.declared.read_view import VIEW_TABLE_KEY
+from tasks.types.toml_lines import TomlKeyPath
+from tasks.types.views import (
+    PAIR_LAYOUT,
+    PASSAGE_LAYOUT,
+    POST_LAYOUT,
+    REFERENCE_LAYOUT,
+    TABLE_LAYOUT,
+)
 
-Told = dict[str, Any]
+JsonObject = dict[str, Any]
 VIEW_KIND_CHOICES = [
     ("", gettext_lazy("what suits the form and the fields")),
-    (PASSAGE, gettext_lazy("a passage of text")),
-    (POST, gettext_lazy("a post")),
-    (PAIR, gettext_lazy("two texts side by side")),
-    (REFERENCE, gettext_lazy("a bibliographic reference")),
-    (TABLE, gettext_lazy("a table of its fields")),
+    (PASSAGE_LAYOUT, gettext_lazy("a passage of text")),
+    (POST_LAYOUT, gettext_lazy("a post")),
+    (PAIR_LAYOUT, gettext_lazy("two texts side by side")),
+    (REFERENCE_LAYOUT, gettext_lazy("a bibliographic reference")),
+    (TABLE_LAYOUT, gettext_lazy("a table of its fields")),
 ]
 VIEW_KEYS_BY_FIELD: Mapping[str, Mapping[str, str]] = {
-    "view_first": {PASSAGE: "text", POST: "text", PAIR: "first"},
-    "view_second": {PAIR: "second"},
+    "view_first": {PASSAGE_LAYOUT: "text", POST_LAYOUT: "text", PAIR_LAYOUT: "first"},
+    "view_second": {PAIR_LAYOUT: "second"},
 }
 
 
-class FieldLabelsField(LinesField):
+class FieldLabelsField(TextLinesField):
     """A form field with lines such as `tweet_text = Post`.
 
     Each line of the text contains a field of the gold and the label that readers see.
@@ -50,9 +56,9 @@ class FieldLabelsField(LinesField):
 
 
 def add_view_fields(
-    form: forms.Form, task: Told, fields: list[tuple[str, str]]
+    form: forms.Form, task: JsonObject, fields: list[tuple[str, str]]
 ) -> None:
-    view = task.get(VIEW, {})
+    view = task.get(VIEW_TABLE_KEY, {})
     kind = view.get("as", "")
     labels = view.get("labels", {})
     form.initial.update(
@@ -90,7 +96,7 @@ def add_view_fields(
     )
 
 
-def apply_view_fields(form: forms.Form, view: Told) -> Told:
+def apply_view_fields(form: forms.Form, view: JsonObject) -> JsonObject:
     """Return the declaration's table [task.view] with the values of the form.
 
     Keys of the table [task.view] that have no form field stay unchanged.
@@ -104,7 +110,7 @@ def apply_view_fields(form: forms.Form, view: Told) -> Told:
         for name, value in view.items()
         if name not in {*asked, "as", "labels"} and (name == "fields" or not changed)
     }
-    said: Told = {"as": kind, **kept}
+    said: JsonObject = {"as": kind, **kept}
     for name, roles in VIEW_KEYS_BY_FIELD.items():
         if kind in roles and given[name]:
             said[roles[kind]] = given[name]
@@ -117,8 +123,8 @@ def apply_view_fields(form: forms.Form, view: Told) -> Told:
     return {name: value for name, value in said.items() if value not in ("", {}, [])}
 
 
-def view_field_of_key(path: KeyPath) -> str:
-    if path[1:2] != (VIEW,):
+def find_form_field_of_view_key(path: TomlKeyPath) -> str:
+    if path[1:2] != (VIEW_TABLE_KEY,):
         return ""
     key = path[2] if len(path) > 2 else "as"
     if key == "labels":

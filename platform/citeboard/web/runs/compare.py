@@ -9,43 +9,43 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from citeboard.teams.models import User
-from citeboard.web.pages import Answer, phase_context, phase_readers
-from scoring.exchange.figure_files import figure_response
+from citeboard.web.pages import ViewResult, build_phase_context, phase_reader_pages
+from scoring.exchange.figure_files import build_figure_response
 from scoring.results.board import comparisons, visibility
 from scoring.results.board.formatting import (
-    class_label,
-    dimension_label,
-    interval,
-    metric_label,
-    shown,
+    display_name_of_class,
+    display_name_of_dimension,
+    display_name_of_metric,
+    format_interval,
+    format_score,
 )
-from scoring.results.board.query import cached_board_or_404
+from scoring.results.board.query import load_cached_board_or_404
 from scoring.results.board.standings import Board
 from scoring.results.comparison import changes, contenders, pages, reading
 from scoring.results.comparison.paired_scores import (
-    SlowTestsBusy,
+    SlowTestLockTimeout,
+    compute_or_load_paired_tests,
     pair_evaluations,
-    tests,
 )
 from tasks.models import Phase
 
 
-@phase_readers.page()
-def compare(request: HttpRequest, phase: Phase) -> Answer:
+@phase_reader_pages.page()
+def compare_two_runs(request: HttpRequest, phase: Phase) -> ViewResult:
     query = contenders.TwoRunsQuery.of(request.GET)
-    board = cached_board_or_404(phase, request.user, query.rules, query.gold)
+    board = load_cached_board_or_404(phase, request.user, query.rules, query.gold)
     shown, own = (
-        contenders.contenders_on_board(board),
-        contenders.contenders_of_own_teams(board, request.user),
+        contenders.list_comparable_runs_on_board(board),
+        contenders.list_comparable_runs_of_own_teams(board, request.user),
     )
     if not shown and not own and query.a is None:
         raise Http404(_("No numbers of this phase are shown to you."))
     is_same_run = query.a is not None and query.a == query.b
-    chosen = contenders.choose_two_contenders(
+    chosen = contenders.choose_two_runs_to_compare(
         board, request.user, shown + own, (query.a, query.b)
     )
     context: dict[str, Any] = {
-        **phase_context(phase),
+        **build_phase_context(phase),
         "board": board,
         "carried": query.pairs(a=None, b=None, label="", page=1, tests=False),
         "shown": shown,
@@ -57,33 +57,33 @@ def compare(request: HttpRequest, phase: Phase) -> Answer:
             runs=tuple(own.run for own in chosen or ()),
             rules=query.rules,
             gold=query.gold,
-        ).with_(),
+        ).build_query_string(),
         "rule_sets": query.choices("rules", phase.task.rules, board.rules),
     }
     status = 200
     if chosen:
-        part, status = _comparison_context(board, chosen, request.user, query)
+        part, status = _build_comparison_context(board, chosen, request.user, query)
         context |= part
         if part.get("classes"):
             context |= {
                 "figures": {"by-class": part["classes"]["figure"]},
-                "figure_address": lambda name: query.with_(figure=name),
+                "figure_address": lambda name: query.build_query_string(figure=name),
             }
     if query.figure:
-        return figure_response(context.get("figures", {}), query.figure)
+        return build_figure_response(context.get("figures", {}), query.figure)
     response = render(request, "runs/compare.html", context, status=status)
     if not request.user.is_authenticated:
         response["Cache-Control"] = "no-cache"
     return response
 
 
-def _comparison_context(
+def _build_comparison_context(
     board: Board,
-    chosen_two: contenders.ChosenTwo,
+    chosen_two: contenders.PairOfComparableRuns,
     viewer: User | AnonymousUser,
     query: contenders.TwoRunsQuery,
 ) -> tuple[dict[str, Any], int]:
-    evaluations = contenders.newest_evaluations_of(board, chosen_two)
+    evaluations = contenders.find_newest_evaluations_of_runs(board, chosen_two)
     missing = [
         row for row, own in zip(chosen_two, evaluations, strict=True) if own is None
     ]
@@ -92,26 +92,30 @@ def _comparison_context(
     pair = pair_evaluations(evaluations[0], evaluations[1])
     try:
         found = {
-            "tests": pages.paired_test_context(
-                pair, tests(pair, at_once=query.tests), query
+            "tests": pages.build_paired_test_context(
+                pair, compute_or_load_paired_tests(pair, at_once=query.tests), query
             ),
-            "classes": pages.class_comparison_context(
+            "classes": pages.build_class_comparison_context(
                 pair, chosen_two[0].system, chosen_two[1].system, query, board.audience
             ),
-            "swapped": query.with_(a=chosen_two[1].run, b=chosen_two[0].run),
+            "swapped": query.build_query_string(
+                a=chosen_two[1].run, b=chosen_two[0].run
+            ),
             "gold": board.gold,
         }
         if changes.are_runs_of_one_team(pair.a, pair.b, viewer):
             before, after = changes.sort_by_submission_time(pair.a, pair.b)
-            found["changes"] = pages.run_changes_context(
-                changes.changes_between(
+            found["changes"] = pages.build_run_changes_context(
+                changes.compute_changes_between_evaluations(
                     before, after, viewer, query.dimension, query.metric
                 ),
                 query,
             )
         if (
-            pair.pooled
-            and reading.rights_to_evaluations(board.phase, viewer, [pair.a, pair.b])
+            pair.metrics_with_instance_values
+            and reading.determine_rights_to_evaluations(
+                board.phase, viewer, [pair.a, pair.b]
+            )
             is not None
         ):
             own = contenders.TwoRunsInstancesQuery(
@@ -120,36 +124,36 @@ def _comparison_context(
                 rules=query.rules,
                 gold=query.gold,
             )
-            found["read"] = own.with_()
+            found["read"] = own.build_query_string()
         if visibility.may_see_instances(
-            board.phase, visibility.audience_of(board.phase, viewer)
+            board.phase, visibility.determine_audience(board.phase, viewer)
         ):
-            found["instances"] = pages.differing_instances_context(
+            found["instances"] = pages.build_differing_instances_context(
                 pair, replace(query, a=chosen_two[0].run, b=chosen_two[1].run)
             )
     except comparisons.WithheldStatistics:
         return {"is_withheld": True}, 200
     except comparisons.UnreadableStatistics:
         return {"is_unreadable": True}, 200
-    except SlowTestsBusy:
+    except SlowTestLockTimeout:
         return {"is_busy": True}, 503
     return found, 200
 
 
-@phase_readers.page()
-def compare_several(request: HttpRequest, phase: Phase) -> Answer:
+@phase_reader_pages.page()
+def compare_several_runs(request: HttpRequest, phase: Phase) -> ViewResult:
     query = contenders.SeveralRunsQuery.of(request.GET)
     sides = reading.compare_several_runs(phase, request.user, query)
     response = render(
         request,
         "runs/compare_several.html",
-        {**phase_context(phase), **_several_context(sides, query)},
+        {**build_phase_context(phase), **_build_several_runs_context(sides, query)},
     )
     response["Cache-Control"] = "private, no-store"
     return response
 
 
-def _several_context(
+def _build_several_runs_context(
     sides: reading.SeveralRunsComparison, query: contenders.SeveralRunsQuery
 ) -> dict[str, Any]:
     first = sides.runs[0] if sides.runs else None
@@ -166,57 +170,64 @@ def _several_context(
             "rules", sides.board.phase.task.rules, sides.board.rules
         ),
         "heads": [
-            {"run": run, "compare": pair.with_(b=run.run) if run != first else ""}
+            {
+                "run": run,
+                "compare": pair.build_query_string(b=run.run) if run != first else "",
+            }
             for run in sides.runs
         ],
         "metric_lines": [
-            _several_line(line, metric_label(line.name)) for line in sides.metrics
+            _build_several_runs_line(line, display_name_of_metric(line.name))
+            for line in sides.metrics
         ],
         "class_lines": [
-            _several_line(line, class_label(line.name)) for line in sides.classes
+            _build_several_runs_line(line, display_name_of_class(line.name))
+            for line in sides.classes
         ],
         "dimensions": query.choices(
-            "dimension", sides.dimensions, sides.dimension, dimension_label
+            "dimension", sides.dimensions, sides.dimension, display_name_of_dimension
         ),
         "metrics": query.choices(
-            "metric", sides.class_metrics, sides.class_metric, metric_label
+            "metric", sides.class_metrics, sides.class_metric, display_name_of_metric
         ),
-        "dimension_label": dimension_label(sides.dimension),
-        "metric_label": metric_label(sides.class_metric),
+        "dimension_label": display_name_of_dimension(sides.dimension),
+        "metric_label": display_name_of_metric(sides.class_metric),
     }
 
 
-def _several_line(line: reading.ComparedValuesLine, label: str) -> dict[str, Any]:
+def _build_several_runs_line(
+    line: reading.ComparedScoresRow, label: str
+) -> dict[str, Any]:
     return {
         "label": label,
         "n": line.n,
         "has_support": line.has_support,
         "is_withheld": line.is_withheld,
-        "mean": shown(line.mean, line.scale),
-        "deviation": shown(line.deviation, line.scale),
+        "mean": format_score(line.mean, line.scale),
+        "deviation": format_score(line.deviation, line.scale),
         "cells": [
             {
-                "value": shown(
+                "value": format_score(
                     value.value,
                     line.scale,
                     is_infinite=value.is_infinite,
                     withheld=value.withheld,
                 ),
-                "interval": interval(value.low, value.high, line.scale),
+                "interval": format_interval(value.low, value.high, line.scale),
                 "difference": ""
                 if index == 0
-                else _signed_number(value.difference, line.scale),
+                else _format_score_difference(value.difference, line.scale),
             }
             for index, value in enumerate(line.values)
         ],
     }
 
 
-def _signed_number(difference: float | None, scale: float) -> str:
+def _format_score_difference(difference: float | None, scale: float) -> str:
     """Return a score difference with a sign, such as `+0.0312`.
 
     This function adds the plus sign, because the function `shown` adds only minus
     signs.
     """
-    text = shown(difference, scale)
+    text = format_score(difference, scale)
     return f"+{text}" if difference is not None and difference > 0 else text

@@ -20,34 +20,34 @@ from django.utils.text import capfirst
 from django.utils.timezone import now
 from django.utils.translation import gettext as _
 
-from citeboard.core.plain_text import plain
-from citeboard.teams.access import teams_of
+from citeboard.core.plain_text import format_spreadsheet_cell
+from citeboard.teams.access import find_teams_of_user
 from citeboard.teams.models import Team, User
 from citeboard.web.pages import (
-    Answer,
     PageDecorators,
     SignedInRequest,
-    entering,
-    phase_context,
-    sent,
+    ViewResult,
+    build_form_arguments,
+    build_phase_context,
+    season_entrant_pages,
 )
-from scoring.results.board.exports import csv_text
-from scoring.results.runs.team_view import run_as_shown_to
-from scoring.worker.judging import judges_with_consent
+from scoring.results.board.exports import format_as_csv
+from scoring.results.runs.team_view import copy_run_without_hidden_outcome
+from scoring.worker.judging import find_judges_with_consent
 from scoring.worker.supply import warn_of_missing_requirements
 from tasks.models import Bundle, Phase, Registration, Season, Submission, Task
 from tasks.seasons.access import (
-    entered_teams,
-    may_have_inputs,
-    may_help,
-    phase_for,
-    require_inputs,
+    can_download_inputs,
+    can_help_season,
+    get_visible_phase_or_404,
+    list_own_teams_in_season,
+    require_download_of_inputs,
 )
-from tasks.seasons.cards import card
+from tasks.seasons.cards import get_task_card
 from tasks.submissions import bundles, run_card
 from tasks.submissions.bundle_repairs import repair_bundle
 from tasks.submissions.forms import BundleForm, RunForm
-from tasks.submissions.refusals import CardIncomplete, RunNotAccepted, RunRejected
+from tasks.submissions.refusals import RunCardIncomplete, RunRefused, RunRejected
 from tasks.submissions.repairing import (
     RunRepair,
     delete_stored_upload,
@@ -58,9 +58,9 @@ from tasks.submissions.repairing import (
 )
 from tasks.submissions.submit import (
     check_run,
+    compute_remaining_quota,
     find_counted_duplicate,
-    remaining_quota,
-    replaceable_runs,
+    list_replaceable_runs,
     submit_run,
     validate_run_metadata,
 )
@@ -71,20 +71,31 @@ from tasks.submissions.uploads import (
     receive_upload,
 )
 from tasks.types import Problem
-from tasks.types.guarded.encodings import ENCODINGS
-from tasks.types.problems import capped, counted
+from tasks.types.guarded.encodings import PYTHON_CODECS_BY_ENCODING
+from tasks.types.problems import counted, select_problems_to_list
 
-senders = PageDecorators(phase_for, "season", "task", "phase", context=phase_context)
+run_sender_pages = PageDecorators(
+    get_visible_phase_or_404, "season", "task", "phase", context=build_phase_context
+)
 
 
-CHECK, CHECK_KEPT, SUBMIT_KEPT, DOWNLOAD_KEPT = (
+(
+    CHECK_ACTION,
+    CHECK_STORED_FILE_ACTION,
+    SUBMIT_STORED_FILE_ACTION,
+    DOWNLOAD_STORED_FILE_ACTION,
+) = (
     "check",
     "check-kept",
     "submit-kept",
     "download-kept",
 )
-STORED_FILE_ACTIONS = (CHECK_KEPT, SUBMIT_KEPT, DOWNLOAD_KEPT)
-KEPT, ENCODING = "kept", "encoding"
+STORED_UPLOAD_ACTIONS = (
+    CHECK_STORED_FILE_ACTION,
+    SUBMIT_STORED_FILE_ACTION,
+    DOWNLOAD_STORED_FILE_ACTION,
+)
+STORED_FILE_FIELD, ENCODING_FIELD = "kept", "encoding"
 
 
 @dataclass(frozen=True)
@@ -142,31 +153,38 @@ class UploadOutcome:
                 problem.quote,
                 problem.count,
             ]
-            lines.append([plain(value) for value in row])
+            lines.append([format_spreadsheet_cell(value) for value in row])
         return (
             "data:text/csv;base64,"
-            + base64.b64encode(csv_text(*lines).encode()).decode()
+            + base64.b64encode(format_as_csv(*lines).encode()).decode()
         )
 
 
-@senders.form("runs/upload.html")
-def upload(request: SignedInRequest, phase: Phase) -> Answer:
-    teams = list(entered_teams(request.user, phase.task.season))
+@run_sender_pages.form("runs/upload.html")
+def upload_run(request: SignedInRequest, phase: Phase) -> ViewResult:
+    teams = list(list_own_teams_in_season(request.user, phase.task.season))
     if not teams:
-        return _no_team_response(request, phase.task.season)
+        return _build_no_team_response(request, phase.task.season)
     asked = {
         "teams": teams,
-        "measures": run_card.reported_measures_for(phase.task.task_type),
+        "measures": run_card.list_team_measures_for(phase.task.task_type),
         "required": phase.card_required,
-        "has_priority": phase.counting == Phase.Counting.PRIORITY,
+        "has_priority": phase.counting == Phase.CountedRunsRule.PRIORITY,
         "seeds": phase.seeds,
     }
     does = request.POST.get("do", "")
-    if does == DOWNLOAD_KEPT:
+    if does == DOWNLOAD_STORED_FILE_ACTION:
         return _download_stored_file(request, phase)
-    team, outcome, is_check = teams[0], None, does in (CHECK, CHECK_KEPT)
+    team, outcome, is_check = (
+        teams[0],
+        None,
+        does in (CHECK_ACTION, CHECK_STORED_FILE_ACTION),
+    )
     form = RunForm(
-        **sent(request), **asked, is_check=is_check, is_kept=does in STORED_FILE_ACTIONS
+        **build_form_arguments(request),
+        **asked,
+        is_check=is_check,
+        is_kept=does in STORED_UPLOAD_ACTIONS,
     )
     if form.is_valid():
         team = form.cleaned_data.get("team") or team
@@ -177,23 +195,25 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
     runs = Submission.objects.filter(phase=phase, team__in=teams)
     recent = runs.select_related("team", "phase__task__season")
     context = {
-        **phase_context(phase),
+        **build_phase_context(phase),
         "form": form,
         "outcome": outcome,
         "team": team,
-        "quota": remaining_quota(phase, team),
-        "card": card(phase.task),
+        "quota": compute_remaining_quota(phase, team),
+        "card": get_task_card(phase.task),
         "site": settings.BASE_URL,
         "api_address": reverse("api:submit", args=[phase.pk]),
         "is_open": phase.is_open(),
         "takes_late": phase.closes <= now() < (phase.late_until or phase.closes),
-        "may_replace": replaceable_runs(phase, team, now()).exists(),
+        "may_replace": list_replaceable_runs(phase, team, now()).exists(),
         "is_ahead": now() < phase.opens,
         "waits": Registration.objects.filter(season=phase.task.season_id, team=team)
         .waiting()
         .exists(),
-        "recent": [run_as_shown_to(run, request.user) for run in recent[:10]],
-        "judges": list(judges_with_consent(phase)),
+        "recent": [
+            copy_run_without_hidden_outcome(run, request.user) for run in recent[:10]
+        ],
+        "judges": list(find_judges_with_consent(phase)),
     }
     return _render_upload_page(request, "runs/upload.html", context)
 
@@ -201,23 +221,25 @@ def upload(request: SignedInRequest, phase: Phase) -> Answer:
 def _process_upload(
     request: SignedInRequest, form: RunForm, phase: Phase, team: Team, does: str
 ) -> UploadOutcome | Submission:
-    warnings = _unknown_field_warnings(request, form)
+    warnings = _build_unknown_field_warnings(request, form)
     try:
-        with _uploaded_or_stored_file(request, form, phase, does) as file:
-            if encoding := request.POST.get(ENCODING, ""):
+        with _open_uploaded_or_stored_file(request, form, phase, does) as file:
+            if encoding := request.POST.get(ENCODING_FIELD, ""):
                 return _check_in_encoding(phase, team, file, request.user, encoding)
-            if does in (CHECK, CHECK_KEPT):
-                return _check_upload(form, phase, team, file, request.user, warnings)
-            done = _submit_outcome(form, phase, team, file, request.user, warnings)
-            if does in STORED_FILE_ACTIONS and isinstance(done, Submission):
-                delete_stored_upload(request.POST[KEPT])
+            if does in (CHECK_ACTION, CHECK_STORED_FILE_ACTION):
+                return _check_run_upload(
+                    form, phase, team, file, request.user, warnings
+                )
+            done = _submit_run_upload(form, phase, team, file, request.user, warnings)
+            if does in STORED_UPLOAD_ACTIONS and isinstance(done, Submission):
+                delete_stored_upload(request.POST[STORED_FILE_FIELD])
             return done
-    except (UploadTooLarge, RunNotAccepted) as refused:
-        return _refusal_outcome(form, refused, "")
+    except (UploadTooLarge, RunRefused) as refused:
+        return _build_refusal_outcome(form, refused, "")
 
 
 @contextmanager
-def _uploaded_or_stored_file(
+def _open_uploaded_or_stored_file(
     request: SignedInRequest,
     form: RunForm | BundleForm,
     place: Phase | Season,
@@ -225,22 +247,26 @@ def _uploaded_or_stored_file(
 ) -> Iterator[UploadedRunFile]:
     """Yield the uploaded or stored file of a run.
 
-    Raises RunNotAccepted if the stored file no longer exists.
+    Raises RunRefused if the stored file no longer exists.
     """
-    if does not in STORED_FILE_ACTIONS:
+    if does not in STORED_UPLOAD_ACTIONS:
         with receive_upload(form.cleaned_data["run"]) as file:
             yield file
         return
-    with open_stored_upload(request.POST.get(KEPT, ""), place, request.user) as upload:
+    with open_stored_upload(
+        request.POST.get(STORED_FILE_FIELD, ""), place, request.user
+    ) as upload:
         if upload is None:
-            raise RunNotAccepted(_("the file is gone; submit it again"))
+            raise RunRefused(_("the file is gone; submit it again"))
         yield upload
 
 
 def _download_stored_file(
     request: SignedInRequest, place: Phase | Season
 ) -> HttpResponse:
-    with open_stored_upload(request.POST.get(KEPT, ""), place, request.user) as upload:
+    with open_stored_upload(
+        request.POST.get(STORED_FILE_FIELD, ""), place, request.user
+    ) as upload:
         if upload is None:
             raise Http404(_("The file is gone; submit the run again."))
         content = upload.path.read_bytes()
@@ -255,13 +281,15 @@ def _download_stored_file(
 def _check_in_encoding(
     phase: Phase, team: Team, file: UploadedRunFile, user: User, encoding: str
 ) -> UploadOutcome:
-    if encoding not in ENCODINGS:
-        raise RunNotAccepted(_("this encoding is not known here"))
+    if encoding not in PYTHON_CODECS_BY_ENCODING:
+        raise RunRefused(_("this encoding is not known here"))
     with repair_refused_run(phase, file, user, encoding=encoding) as repair:
-        return _outcome_in_encoding(phase, team, file, user, encoding, repair)
+        return _check_encoding_and_offer_repair(
+            phase, team, file, user, encoding, repair
+        )
 
 
-def _outcome_in_encoding(
+def _check_encoding_and_offer_repair(
     place: Phase | Season,
     team: Team,
     file: UploadedRunFile,
@@ -279,7 +307,7 @@ def _outcome_in_encoding(
             message % {"encoding": encoding}, is_good=True, offer=offer
         )
     message = _("In %(encoding)s the run would be refused too.")
-    problems, more = capped(repair.problems)
+    problems, more = select_problems_to_list(repair.problems)
     again = _offer_repair(place, team, repair, file, user) if repair.encodings else None
     return UploadOutcome(
         message % {"encoding": encoding}, problems=problems, more=more, offer=again
@@ -318,7 +346,7 @@ def _find_repair_offer(
             return _offer_repair(phase, team, repair, repair.upload, user)
         if repair.encodings:
             return _offer_repair(phase, team, repair, file, user)
-    other = find_accepting_phase(phase, file, user, problems, may_have_inputs)
+    other = find_accepting_phase(phase, file, user, problems, can_download_inputs)
     return RepairOffer(RunRepair(phase=other)) if other else None
 
 
@@ -334,8 +362,8 @@ def _render_upload_page(
     )
 
 
-def _no_team_response(request: HttpRequest, season: Season) -> HttpResponse:
-    teams = teams_of(request.user).order_by("name")
+def _build_no_team_response(request: HttpRequest, season: Season) -> HttpResponse:
+    teams = find_teams_of_user(request.user).order_by("name")
     context = {
         "season": season,
         "teams": teams,
@@ -355,7 +383,7 @@ def _redirect_to_run(request: HttpRequest, address: str) -> HttpResponse:
     return redirect(address)
 
 
-def _refusal_outcome(
+def _build_refusal_outcome(
     form: RunForm | BundleForm, refused: Exception, missing: str
 ) -> UploadOutcome:
     if not isinstance(refused, ValidationError):
@@ -365,7 +393,7 @@ def _refusal_outcome(
     return UploadOutcome(missing)
 
 
-def _unknown_field_warnings(
+def _build_unknown_field_warnings(
     request: HttpRequest, form: RunForm | BundleForm
 ) -> list[Problem]:
     """Return a warning for each unknown field in an upload.
@@ -380,12 +408,12 @@ def _unknown_field_warnings(
     names = [
         name
         for name in (*request.POST, *request.FILES)
-        if name not in ("csrfmiddlewaretoken", "do", KEPT, ENCODING)
+        if name not in ("csrfmiddlewaretoken", "do", STORED_FILE_FIELD, ENCODING_FIELD)
     ]
     return run_card.warn_of_unknown_fields(names, fields)
 
 
-def _check_upload(
+def _check_run_upload(
     form: RunForm,
     phase: Phase,
     team: Team,
@@ -394,7 +422,7 @@ def _check_upload(
     warnings: Sequence[Problem],
 ) -> UploadOutcome:
     try:
-        require_inputs(user, phase)
+        require_download_of_inputs(user, phase)
         given = form.cleaned_data
         said = validate_run_metadata(
             phase.task.task_type,
@@ -406,15 +434,15 @@ def _check_upload(
             found = check_run(
                 phase=phase, upload=file, by=user, said=said, metadata=metadata
             )
-    except (UploadTooLarge, RunNotAccepted, ValidationError) as refused:
-        return _refusal_outcome(form, refused, _("Something is missing above."))
+    except (UploadTooLarge, RunRefused, ValidationError) as refused:
+        return _build_refusal_outcome(form, refused, _("Something is missing above."))
     offer = (
         _find_repair_offer(phase, team, file, user, found.problems)
         if found.errors
         else None
     )
     supply = [] if found.errors else warn_of_missing_requirements(phase.task)
-    problems, more = capped([*warnings, *supply, *found.problems])
+    problems, more = select_problems_to_list([*warnings, *supply, *found.problems])
     if found.errors:
         sentence = _("This run would be refused. Nothing was stored or counted.")
     elif not found.is_read:
@@ -435,7 +463,7 @@ def _check_upload(
     )
 
 
-def _submit_outcome(
+def _submit_run_upload(
     form: RunForm,
     phase: Phase,
     team: Team,
@@ -474,7 +502,7 @@ def _submit_outcome(
                 seeds_of=said.get("seeds_of", ""),
                 warnings=warnings,
             )
-    except CardIncomplete as refused:
+    except RunCardIncomplete as refused:
         form.add_missing_field_errors(refused.missing)
         return UploadOutcome(
             _("%(reason)s. Nothing was stored or counted.")
@@ -486,16 +514,16 @@ def _submit_outcome(
         return UploadOutcome(
             sentence, problems=refused.problems, more=refused.more, offer=offer
         )
-    except (UploadTooLarge, RunNotAccepted, ValidationError) as refused:
-        return _refusal_outcome(form, refused, _("Something is missing above."))
+    except (UploadTooLarge, RunRefused, ValidationError) as refused:
+        return _build_refusal_outcome(form, refused, _("Something is missing above."))
 
 
-@entering.form("runs/season_upload.html")
-def season_upload(request: SignedInRequest, season: Season) -> Answer:
+@season_entrant_pages.form("runs/season_upload.html")
+def upload_season_bundle(request: SignedInRequest, season: Season) -> ViewResult:
     """Submit a file to every task of a season for which the file contains a run."""
-    teams = list(entered_teams(request.user, season))
+    teams = list(list_own_teams_in_season(request.user, season))
     if not teams:
-        return _no_team_response(request, season)
+        return _build_no_team_response(request, season)
     open_phases = Phase.objects.open().filter(
         task__season=season, task__is_reported_only=False
     )
@@ -505,26 +533,33 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
     asked: dict[str, Any] = {
         "teams": teams,
         "phases": phases,
-        "seeds": _seeds_rule(phases),
+        "seeds": _find_seeds_rule(phases),
         "required": [name for phase in phases for name in phase.card_required],
         "measures": list(
             dict.fromkeys(
                 measure
                 for kind in types
-                for measure in run_card.reported_measures_for(kind)
+                for measure in run_card.list_team_measures_for(kind)
             )
         ),
     }
     does = request.POST.get("do", "")
-    if does == DOWNLOAD_KEPT:
+    if does == DOWNLOAD_STORED_FILE_ACTION:
         return _download_stored_file(request, season)
-    team, outcome, is_check = teams[0], None, does in (CHECK, CHECK_KEPT)
+    team, outcome, is_check = (
+        teams[0],
+        None,
+        does in (CHECK_ACTION, CHECK_STORED_FILE_ACTION),
+    )
     form = BundleForm(
-        **sent(request), **asked, is_check=is_check, is_kept=does in STORED_FILE_ACTIONS
+        **build_form_arguments(request),
+        **asked,
+        is_check=is_check,
+        is_kept=does in STORED_UPLOAD_ACTIONS,
     )
     if form.is_valid():
         team = form.cleaned_data.get("team") or team
-        done = _process_bundle(request, form, season, team, does)
+        done = _process_bundle_upload(request, form, season, team, does)
         if isinstance(done, Bundle):
             return _redirect_to_run(request, reverse("bundle", args=[done.pk]))
         outcome = done
@@ -533,7 +568,7 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
         "form": form,
         "outcome": outcome,
         "team": team,
-        "quotas": [(phase, remaining_quota(phase, team)) for phase in phases],
+        "quotas": [(phase, compute_remaining_quota(phase, team)) for phase in phases],
         "waits": Registration.objects.filter(season=season, team=team)
         .waiting()
         .exists(),
@@ -544,33 +579,33 @@ def season_upload(request: SignedInRequest, season: Season) -> Answer:
     return _render_upload_page(request, "runs/season_upload.html", context)
 
 
-def _seeds_rule(phases: Sequence[Phase]) -> str:
+def _find_seeds_rule(phases: Sequence[Phase]) -> str:
     """Return ALLOWED if any of the phases allows systems with several random seeds, or
     else REFUSED.
 
     The site later checks the rules of each task for random seeds separately.
     """
-    takes_some = any(phase.seeds != Task.Seeds.REFUSED for phase in phases)
-    return Task.Seeds.ALLOWED if takes_some else Task.Seeds.REFUSED
+    takes_some = any(phase.seeds != Task.SeedRunPolicy.REFUSED for phase in phases)
+    return Task.SeedRunPolicy.ALLOWED if takes_some else Task.SeedRunPolicy.REFUSED
 
 
-def _process_bundle(
+def _process_bundle_upload(
     request: SignedInRequest, form: BundleForm, season: Season, team: Team, does: str
 ) -> UploadOutcome | Bundle:
-    warnings = _unknown_field_warnings(request, form)
+    warnings = _build_unknown_field_warnings(request, form)
     try:
-        with _uploaded_or_stored_file(request, form, season, does) as file:
-            done = _would_all_phases_accept(
+        with _open_uploaded_or_stored_file(request, form, season, does) as file:
+            done = _check_or_submit_bundle(
                 request, form, season, team, file, warnings, does
             )
-            if does in STORED_FILE_ACTIONS and isinstance(done, Bundle):
-                delete_stored_upload(request.POST[KEPT])
+            if does in STORED_UPLOAD_ACTIONS and isinstance(done, Bundle):
+                delete_stored_upload(request.POST[STORED_FILE_FIELD])
             return done
-    except (UploadTooLarge, RunNotAccepted, ValidationError) as refused:
-        return _refusal_outcome(form, refused, _("Something is missing below."))
+    except (UploadTooLarge, RunRefused, ValidationError) as refused:
+        return _build_refusal_outcome(form, refused, _("Something is missing below."))
 
 
-def _would_all_phases_accept(
+def _check_or_submit_bundle(
     request: SignedInRequest,
     form: BundleForm,
     season: Season,
@@ -589,9 +624,9 @@ def _would_all_phases_accept(
     }
     try:
         with receive_optional_upload(said["metadata"]) as metadata:
-            if encoding := request.POST.get(ENCODING, ""):
-                return _bundle_recoded(season, team, file, user, encoding, given)
-            if does in (CHECK, CHECK_KEPT):
+            if encoding := request.POST.get(ENCODING_FIELD, ""):
+                return _check_recoded_bundle(season, team, file, user, encoding, given)
+            if does in (CHECK_ACTION, CHECK_STORED_FILE_ACTION):
                 described = {"description": said["description"], "metadata": metadata}
                 parts = bundles.check_bundle(upload=file, by=user, **described, **given)
                 is_good = all(part.is_good for part in parts)
@@ -606,10 +641,12 @@ def _would_all_phases_accept(
                     message,
                     is_good=is_good,
                     problems=warnings,
-                    parts=[*map(_part_outcome, parts)],
+                    parts=[*map(_build_bundle_part_outcome, parts)],
                     offer=None
                     if is_good
-                    else _bundle_offer(season, team, file, user, parts, given["phase"]),
+                    else _build_bundle_repair_offer(
+                        season, team, file, user, parts, given["phase"]
+                    ),
                 )
             return bundles.submit_bundle(
                 upload=file,
@@ -627,26 +664,26 @@ def _would_all_phases_accept(
             )
     except bundles.BundleRefused as refused:
         for part in refused.parts:
-            if isinstance(part.refusal, CardIncomplete):
+            if isinstance(part.refusal, RunCardIncomplete):
                 form.add_missing_field_errors(part.refusal.missing)
         return UploadOutcome(
             _(
                 "Nothing was stored and nothing counts: all parts of a file are "
                 "accepted, or none."
             ),
-            parts=[_part_outcome(part) for part in refused.parts],
-            offer=_bundle_offer(
+            parts=[_build_bundle_part_outcome(part) for part in refused.parts],
+            offer=_build_bundle_repair_offer(
                 season, team, file, user, refused.parts, given["phase"]
             ),
         )
 
 
-def _bundle_offer(
+def _build_bundle_repair_offer(
     season: Season,
     team: Team,
     file: UploadedRunFile,
     user: User,
-    parts: Sequence[bundles.BundlePart],
+    parts: Sequence[bundles.BundleRunResult],
     phase: str,
 ) -> RepairOffer | None:
     """Return the repair of a file for several tasks, or None if no repair is certain."""
@@ -660,7 +697,7 @@ def _bundle_offer(
         )
 
 
-def _bundle_recoded(
+def _check_recoded_bundle(
     season: Season,
     team: Team,
     file: UploadedRunFile,
@@ -668,19 +705,23 @@ def _bundle_recoded(
     encoding: str,
     given: Mapping[str, Any],
 ) -> UploadOutcome:
-    if encoding not in ENCODINGS:
-        raise RunNotAccepted(_("this encoding is not known here"))
+    if encoding not in PYTHON_CODECS_BY_ENCODING:
+        raise RunRefused(_("this encoding is not known here"))
     phase, tasks = given["phase"], given["tasks"]
-    parts = bundles.read_bundle_parts(
+    parts = bundles.read_bundle_for_each_task(
         season=season, upload=file, phase=phase, tasks=tasks, by=user
     )
     with repair_bundle(
         season, parts, file, user, phase=phase, encoding=encoding
     ) as repair:
-        return _outcome_in_encoding(season, team, file, user, encoding, repair)
+        return _check_encoding_and_offer_repair(
+            season, team, file, user, encoding, repair
+        )
 
 
-def _part_outcome(part: bundles.BundlePart) -> tuple[Phase, UploadOutcome]:
+def _build_bundle_part_outcome(
+    part: bundles.BundleRunResult,
+) -> tuple[Phase, UploadOutcome]:
     more = 0
     if part.refusal is None and part.problems:
         words = _("The part for this task can be scored; look at the warnings.")
@@ -704,16 +745,19 @@ def _bundle_or_404(user: object, pk: int) -> Bundle:
         .first()
     )
     if bundle is None or not (
-        teams_of(user).filter(pk=bundle.team_id).exists()
-        or may_help(user, bundle.season)
+        find_teams_of_user(user).filter(pk=bundle.team_id).exists()
+        or can_help_season(user, bundle.season)
     ):
         raise Http404(_("There are no runs of yours at this address."))
     return bundle
 
 
 @PageDecorators(_bundle_or_404, "pk").page("runs/bundle.html")
-def bundle(request: HttpRequest, bundle: Bundle) -> Answer:
-    runs = [run_as_shown_to(run, request.user) for run in bundles.bundle_runs(bundle)]
+def show_bundle(request: HttpRequest, bundle: Bundle) -> ViewResult:
+    runs = [
+        copy_run_without_hidden_outcome(run, request.user)
+        for run in bundles.iterate_runs_of_bundle(bundle)
+    ]
     is_moving = any(run.is_moving for run in runs)
     return {
         "season": bundle.season,

@@ -7,46 +7,46 @@ from functools import cached_property
 from django.core.paginator import Page, Paginator
 
 from citeboard.web.seasons.season_lines import (
-    PhaseLine,
-    SeasonLine,
-    TaskLine,
-    season_lines,
+    ListedPhase,
+    ListedSeason,
+    ListedTask,
+    build_listed_seasons,
 )
 from scoring.exchange import mounted
 from scoring.models import Paper
-from scoring.results.board.public_results import PublicPlacing
-from scoring.results.comparison.examples import short_example
-from scoring.results.comparison.pieces import InstancePart
+from scoring.results.board.public_results import PublicRankOfRun
+from scoring.results.comparison.examples import build_short_example
+from scoring.results.comparison.pieces import DisplayedInstancePart
 from tasks.models import Season, Task
 from tasks.seasons import access
 
 SEASONS_PER_PAGE = 12
-#: The home page shows the examples of MAX_OPEN_EXAMPLES tasks.
+#: The home page shows the examples of MAX_EXPANDED_EXAMPLES tasks.
 #: Readers can open the examples of the other tasks on the home page.
-MAX_OPEN_EXAMPLES = 3
+MAX_EXPANDED_EXAMPLES = 3
 
 
 @dataclass(frozen=True)
 class HomePageTask:
-    line: TaskLine
+    line: ListedTask
     is_example_open: bool
 
     @property
-    def current(self) -> PhaseLine | None:
+    def current(self) -> ListedPhase | None:
         return self.line.current
 
     @property
-    def leader(self) -> PublicPlacing | None:
+    def leader(self) -> PublicRankOfRun | None:
         leaders = self.current.leaders if self.current else ()
         return leaders[0] if leaders else None
 
     @property
-    def example(self) -> list[InstancePart]:
-        return short_example(self.line.task.task_type)
+    def example(self) -> list[DisplayedInstancePart]:
+        return build_short_example(self.line.task.task_type)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaperLine:
+class HomePagePaper:
     """A published paper and the tasks whose results are in the paper.
 
     ``paper`` is None if the paper's tables are not loaded.
@@ -67,45 +67,51 @@ class HomePage:
 
     @cached_property
     def seasons(self) -> "Page[Season]":
-        seasons = Season.objects.visible_to(self.viewer).with_teams().current_first()
+        seasons = (
+            Season.objects.visible_to(self.viewer)
+            .annotate_team_count()
+            .order_by_current_first()
+        )
         return Paginator(seasons, SEASONS_PER_PAGE).get_page(self.number)
 
     @cached_property
-    def lines(self) -> list[SeasonLine]:
-        return season_lines(list(self.seasons.object_list))
+    def lines(self) -> list[ListedSeason]:
+        return build_listed_seasons(list(self.seasons.object_list))
 
-    def _in_state(self, state: str) -> list[SeasonLine]:
+    def _find_seasons_in_state(self, state: str) -> list[ListedSeason]:
         return [line for line in self.lines if line.state == state]
 
     @property
-    def open(self) -> list[SeasonLine]:
-        return self._in_state("open")
+    def open(self) -> list[ListedSeason]:
+        return self._find_seasons_in_state("open")
 
     @property
-    def ahead(self) -> list[SeasonLine]:
-        return self._in_state("ahead")
+    def ahead(self) -> list[ListedSeason]:
+        return self._find_seasons_in_state("ahead")
 
     @property
-    def closed(self) -> list[SeasonLine]:
-        return self._in_state("closed")
+    def closed(self) -> list[ListedSeason]:
+        return self._find_seasons_in_state("closed")
 
     @property
-    def published(self) -> list[SeasonLine]:
-        return self._in_state("published")
+    def published(self) -> list[ListedSeason]:
+        return self._find_seasons_in_state("published")
 
     @property
-    def in_small(self) -> list[tuple[SeasonLine, list[HomePageTask]]]:
+    def open_seasons_with_tasks(self) -> list[tuple[ListedSeason, list[HomePageTask]]]:
         number = itertools.count(1)
 
-        def home_page_task(task: TaskLine) -> HomePageTask:
-            return HomePageTask(task, is_example_open=next(number) <= MAX_OPEN_EXAMPLES)
+        def home_page_task(task: ListedTask) -> HomePageTask:
+            return HomePageTask(
+                task, is_example_open=next(number) <= MAX_EXPANDED_EXAMPLES
+            )
 
         return [
             (line, [home_page_task(task) for task in line.tasks]) for line in self.open
         ]
 
     @cached_property
-    def papers(self) -> list[PaperLine]:
+    def papers(self) -> list[HomePagePaper]:
         """Return the papers of seasons that contain only published results."""
         tasks_by_key: dict[str, list[Task]] = {}
         for line in self.published:
@@ -117,14 +123,14 @@ class HomePage:
             paper.key: paper for paper in Paper.objects.filter(key__in=tasks_by_key)
         }
         return [
-            PaperLine(paper=known.get(key), tasks=tasks)
+            HomePagePaper(paper=known.get(key), tasks=tasks)
             for key, tasks in tasks_by_key.items()
         ]
 
     @property
     def archives(self) -> list[mounted.MountedArchive]:
-        return [] if self.seasons.has_next() else mounted.mounted_archives()
+        return [] if self.seasons.has_next() else mounted.list_mounted_archives()
 
     @property
     def may_create_seasons(self) -> bool:
-        return access.may_create_seasons(self.viewer)
+        return access.can_create_seasons(self.viewer)

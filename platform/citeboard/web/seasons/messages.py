@@ -8,32 +8,36 @@ from django.contrib.auth.views import redirect_to_login
 from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import redirect
 
-from citeboard.acts.questions import ASK
+from citeboard.acts.questions import ASK_ORGANISERS
 from citeboard.acts.terms import ACCEPT_TERMS, AcceptForm
-from citeboard.core.words import as_sentence
+from citeboard.core.words import format_as_sentence
 from citeboard.teams.models import User
 from citeboard.web.pages import (
-    Answer,
     View,
+    ViewResult,
     build_form_view,
     paginate_rows,
     require_known_fields,
-    season_readers,
+    season_reader_pages,
 )
 from tasks.models import Announcement, Season
-from tasks.registration.entries import NotTheTerms, acceptance_of, current_terms
-from tasks.seasons.access import may_help
-from tasks.seasons.announcements import readable_questions
+from tasks.registration.entries import (
+    TermsVersionOutdated,
+    find_terms_acceptance,
+    get_newest_terms,
+)
+from tasks.seasons.access import can_help_season
+from tasks.seasons.announcements import list_readable_questions
 
 
-@season_readers.page("seasons/announcements.html")
-def announcements(request: HttpRequest, season: Season) -> Answer:
+@season_reader_pages.page("seasons/announcements.html")
+def show_announcements(request: HttpRequest, season: Season) -> ViewResult:
     standing = (
         Announcement.objects.filter(season=season).standing().prefetch_related("edits")
     )
     return {
         "page": paginate_rows(request, standing),
-        "may_help": may_help(request.user, season),
+        "may_help": can_help_season(request.user, season),
     }
 
 
@@ -49,27 +53,27 @@ def require_sign_in_to_post(view: View) -> View:
     return redirect_or_respond
 
 
-def _questions_context(request: HttpRequest, season: Season) -> dict[str, Any]:
-    page = paginate_rows(request, readable_questions(season, request.user))
-    return {"page": page, "may_help": may_help(request.user, season)}
+def _build_questions_context(request: HttpRequest, season: Season) -> dict[str, Any]:
+    page = paginate_rows(request, list_readable_questions(season, request.user))
+    return {"page": page, "may_help": can_help_season(request.user, season)}
 
 
-questions = require_sign_in_to_post(
+show_and_ask_questions = require_sign_in_to_post(
     build_form_view(
-        ASK,
+        ASK_ORGANISERS,
         "seasons/questions.html",
         at="text",
-        shows=_questions_context,
-        pages=season_readers,
+        shows=_build_questions_context,
+        pages=season_reader_pages,
     )
 )
 
 
 @require_sign_in_to_post
-@season_readers.form("seasons/terms.html")
-def terms(request: HttpRequest, season: Season) -> Answer:
+@season_reader_pages.form("seasons/terms.html")
+def show_and_accept_terms(request: HttpRequest, season: Season) -> ViewResult:
     """Show the terms of the season. Signed-in users can accept the terms on the page."""
-    current, user = current_terms(season), request.user
+    current, user = get_newest_terms(season), request.user
     known = {"version": current.number if current else None} | {
         name: getattr(user, name, "") for name in season.asks
     }
@@ -81,13 +85,13 @@ def terms(request: HttpRequest, season: Season) -> Answer:
         assert isinstance(user, User)
         try:
             accepted = ACCEPT_TERMS(season, user, **form.cleaned_data)
-        except NotTheTerms as refused:
-            messages.error(request, as_sentence(refused))
+        except TermsVersionOutdated as refused:
+            messages.error(request, format_as_sentence(refused))
             return redirect("terms", season.slug)
         messages.success(request, ACCEPT_TERMS.told(season, accepted, {}))
         return redirect("season", season.slug)
     return {
         "terms": current,
-        "acceptance": acceptance_of(current, user) if current else None,
+        "acceptance": find_terms_acceptance(current, user) if current else None,
         "form": form,
     }

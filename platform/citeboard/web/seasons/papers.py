@@ -9,80 +9,88 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from citeboard.background.kinds import (
-    current_or_queued_paper,
-    is_current,
-    stored_paper_job,
-    unfinished_paper_job,
+    find_or_queue_overview_paper,
+    find_stored_paper_job,
+    find_unfinished_paper_job,
+    is_stored_paper_current,
 )
 from citeboard.core import api, storage
-from citeboard.core.query import chosen_value
-from citeboard.core.storage.downloads import download
+from citeboard.core.query import find_permitted_value
+from citeboard.core.storage.downloads import serve_stored_file
 from citeboard.core.words import localize_separators
 from citeboard.web.pages import (
-    Answer,
     PageDecorators,
-    download_response,
-    phase_context,
-    season_readers,
-    task_readers,
+    ViewResult,
+    build_download_response,
+    build_phase_context,
+    season_reader_pages,
+    task_reader_pages,
 )
 from scoring.exchange import citations, figure_files
-from scoring.exchange.overview_paper import OverviewPaper, PaperParameters
+from scoring.exchange.overview_paper import OverviewPaper, OverviewPaperQuery
 from scoring.exchange.results import ZIP_CONTENT_TYPE
 from scoring.models import Paper, Reported, ReportedTable
 from scoring.results.board import exports, standings
-from scoring.results.board.differences import class_metrics_of, offered_dimensions
+from scoring.results.board.differences import (
+    list_metrics_with_class_values,
+    list_selectable_dimensions,
+)
 from scoring.results.board.formatting import (
-    dimension_label,
-    metric_label,
-    rank_range_text,
+    display_name_of_dimension,
+    display_name_of_metric,
+    format_rank_range,
 )
 from scoring.results.board.public_results import (
-    ABSENCE_RULES,
     ABSENCES_COUNT_LAST,
+    OVERALL_RANKING_ABSENCE_RULES,
     OverallRanking,
-    overall_ranking_of_season as overall_table,
+    load_overall_ranking_of_season as overall_table,
 )
 from scoring.results.publications import published as printed
 from scoring.results.publications.reproduced import (
-    conclusions_on_boards,
+    build_reproduced_tables,
+    check_conclusions_on_boards,
     has_recomputed_tables,
-    reproduced_tables_of,
 )
 from tasks.models import Season, Task
-from tasks.seasons.access import may_help, season_for
+from tasks.seasons.access import can_help_season, get_visible_season_or_404
 
 
 def _published_results_or_404(task: Task) -> printed.PublishedResults:
-    results = printed.published_results_of(task)
+    results = printed.load_published_results_of_task(task)
     if results.is_empty:
         raise Http404(_("No published results are known of this task."))
     return results
 
 
-@task_readers.page("publications/published.html")
-def published(request: HttpRequest, task: Task) -> Answer:
+@task_reader_pages.page("publications/published.html")
+def show_published_results(request: HttpRequest, task: Task) -> ViewResult:
     results, query = (
         _published_results_or_404(task),
-        printed.PublishedQuery.of(request.GET),
+        printed.PublishedTableQuery.of(request.GET),
     )
-    classes = [printed.class_table_context(table, query) for table in results.by_class]
+    classes = [
+        printed.build_class_table_context(table, query) for table in results.by_class
+    ]
     figures = {
         f"{kind}-{position}": table[key]
         for position, table in enumerate(classes, start=1)
         for kind, key in (("heat-map", "heat"), ("bars", "bars"))
     }
     if query.figure:
-        return figure_files.figure_response(figures, query.figure)
+        return figure_files.build_figure_response(figures, query.figure)
     return {
         "papers": results.papers,
-        "headlines": [printed.headline(table, query) for table in results.headlines],
+        "headlines": [
+            printed.build_leading_table_context(table, query)
+            for table in results.headlines
+        ],
         "by_class": classes,
         "figures": figures,
-        "figure_address": lambda name: query.with_(figure=name),
+        "figure_address": lambda name: query.build_query_string(figure=name),
         "several": len(results.by_class) > 1,
-        "measures": printed.measure_choices(results.by_class, query),
-        "others": [_printed_table(other.table) for other in results.others],
+        "measures": printed.build_measure_choices(results.by_class, query),
+        "others": [_build_printed_table(other.table) for other in results.others],
         "conclusions": printed.check_conclusions(
             {table.table.pk: table.table for table in results.tables}.values()
         ),
@@ -90,20 +98,25 @@ def published(request: HttpRequest, task: Task) -> Answer:
     }
 
 
-PUBLISHED_FILE_WRITERS = {"csv": printed.published_csv, "json": printed.published_json}
+PUBLISHED_FILE_WRITERS = {
+    "csv": printed.published_results_as_csv,
+    "json": printed.published_results_as_json,
+}
 
 
 @api.allow_any_origin
-@task_readers.page()
-def published_file(request: HttpRequest, task: Task, form: str) -> Answer:
-    return download_response(
+@task_reader_pages.page()
+def download_published_results(
+    request: HttpRequest, task: Task, form: str
+) -> ViewResult:
+    return build_download_response(
         PUBLISHED_FILE_WRITERS[form](_published_results_or_404(task)),
         f"{task.season.slug}-{task.slug}-published.{form}",
     )
 
 
-@season_readers.page("publications/reproduced.html")
-def reproduced(request: HttpRequest, season: Season) -> Answer:
+@season_reader_pages.page("publications/reproduced.html")
+def show_reproduced_tables(request: HttpRequest, season: Season) -> ViewResult:
     """Compare published tables with the scores of the same systems on the season's
     boards.
     """
@@ -116,7 +129,7 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
         table
         for task in tasks
         if has_recomputed_tables(task)
-        for table in reproduced_tables_of(task, request.user)
+        for table in build_reproduced_tables(task, request.user)
     ]
     figures = {
         f"reproduced-chart-{position}": table.bars
@@ -124,17 +137,17 @@ def reproduced(request: HttpRequest, season: Season) -> Answer:
         if table.phase and len(table.lines) > 1
     }
     if wanted := request.GET.get("figure"):
-        return figure_files.figure_response(figures, wanted)
+        return figure_files.build_figure_response(figures, wanted)
     return {
         "tables": tables,
-        "conclusions": conclusions_on_boards(tables),
+        "conclusions": check_conclusions_on_boards(tables),
         "figures": figures,
         "figure_address": lambda name: f"?figure={name}",
     }
 
 
 @require_safe
-def papers(request: HttpRequest) -> HttpResponse:
+def list_papers(request: HttpRequest) -> HttpResponse:
     papers = list(Paper.objects.prefetch_related("tables"))
     tables = (table for paper in papers for table in paper.tables.all())
     failing = [claim for claim in printed.check_conclusions(tables) if claim.fails]
@@ -143,70 +156,70 @@ def papers(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-def paper(request: HttpRequest, key: str) -> HttpResponse:
+def show_paper(request: HttpRequest, key: str) -> HttpResponse:
     paper = get_object_or_404(Paper, key=key)
     tables = list(paper.tables.all())
     context = {
         "paper": paper,
-        "tables": list(map(_printed_table, tables)),
+        "tables": list(map(_build_printed_table, tables)),
         "conclusions": printed.check_conclusions(tables),
-        "citation": citations.cite_paper(paper),
+        "citation": citations.build_citation_of_paper(paper),
     }
     return render(request, "publications/paper.html", context)
 
 
-def _printed_table(table: ReportedTable) -> dict[str, Any]:
-    rows = printed.published_rows_of(table, Reported.objects.filter(table=table))
-    return printed.printed_table_context(
-        table, rows, printed.printed_measures_of(table)
+def _build_printed_table(table: ReportedTable) -> dict[str, Any]:
+    rows = printed.build_published_rows(table, Reported.objects.filter(table=table))
+    return printed.build_printed_table_context(
+        table, rows, printed.load_printed_measures(table)
     )
 
 
-@season_readers.page("seasons/overview_paper.html")
-def overview_paper(request: HttpRequest, season: Season) -> Answer:
+@season_reader_pages.page("seasons/overview_paper.html")
+def show_overview_paper(request: HttpRequest, season: Season) -> ViewResult:
     """Show tables, charts and numbers for the season's overview paper.
 
     The page contains only data that the user may see.
     """
-    query = PaperParameters.of(request.GET)
+    query = OverviewPaperQuery.of(request.GET)
     paper = OverviewPaper.of(season, request.user, query)
-    made, moving = stored_paper_job(paper), unfinished_paper_job(paper)
+    made, moving = find_stored_paper_job(paper), find_unfinished_paper_job(paper)
     choices = [
         (
             _("what I may see"),
-            query.with_(for_everybody=False),
+            query.build_query_string(for_everybody=False),
             not query.for_everybody,
         ),
         (
             _("what everybody may see"),
-            query.with_(for_everybody=True),
+            query.build_query_string(for_everybody=True),
             query.for_everybody,
         ),
     ]
     return {
         "parts": [
-            {"part": part, **(_results_tables(part.board) if part.board else {})}
+            {"part": part, **(_build_results_tables(part.board) if part.board else {})}
             for part in paper.parts
         ],
         "has_boards": bool(paper.boards),
-        "choices": choices if may_help(request.user, season) else [],
-        "carried": query.with_().removesuffix("?"),
+        "choices": choices if can_help_season(request.user, season) else [],
+        "carried": query.build_query_string().removesuffix("?"),
         "made": made,
-        "is_current": made is not None and is_current(made, paper),
+        "is_current": made is not None and is_stored_paper_current(made, paper),
         "jobs": [moving] if moving else [],
     }
 
 
-def _results_tables(board: standings.Board) -> dict[str, Any]:
-    dimensions, kind = offered_dimensions(board), board.phase.task.task_type
+def _build_results_tables(board: standings.Board) -> dict[str, Any]:
+    dimensions, kind = list_selectable_dimensions(board), board.phase.task.task_type
     metrics = {
-        metric: metric_label(metric, kind)
+        metric: display_name_of_metric(metric, kind)
         for name in dimensions
-        for metric in class_metrics_of(board, name)
+        for metric in list_metrics_with_class_values(board, name)
     }
     columns = []
-    for column in board.columns_main_first:
-        label = metric_label(column.metric, kind)
+    for column in board.columns_in_display_order:
+        label = display_name_of_metric(column.metric, kind)
         columns.append(
             (
                 column.name,
@@ -214,66 +227,70 @@ def _results_tables(board: standings.Board) -> dict[str, Any]:
             )
         )
     return {
-        **phase_context(board.phase),
+        **build_phase_context(board.phase),
         "rules": board.rules,
         "columns": columns,
         "main": {column.name for column in board.main},
-        "dimensions": [(name, dimension_label(name)) for name in dimensions],
+        "dimensions": [(name, display_name_of_dimension(name)) for name in dimensions],
         "metrics": list(metrics.items()),
         "rows": board.systems,
     }
 
 
-@season_readers.form("", fields=())
-def archive(request: HttpRequest, season: Season) -> Answer:
+@season_reader_pages.form("", fields=())
+def download_overview_paper_archive(request: HttpRequest, season: Season) -> ViewResult:
     """Return the stored zip archive of the overview paper.
 
     A POST request creates a new zip archive if the season has changed since the stored
     archive.
     """
-    query = PaperParameters.of(request.GET)
+    query = OverviewPaperQuery.of(request.GET)
     paper = OverviewPaper.of(season, request.user, query)
     if request.method == "POST":
-        return redirect("background-job", current_or_queued_paper(paper).pk)
-    made = stored_paper_job(paper)
+        return redirect("background-job", find_or_queue_overview_paper(paper).pk)
+    made = find_stored_paper_job(paper)
     if made is None:
         page = reverse("overview-paper", args=[season.slug])
-        return redirect(f"{page}{query.with_().removesuffix('?')}#zip")
+        return redirect(f"{page}{query.build_query_string().removesuffix('?')}#zip")
     name = f"{season.slug}-overview-paper.zip"
-    return download(
+    return serve_stored_file(
         request,
-        storage.statistics,
+        storage.statistics_file_storage,
         made.file,
         filename=name,
         content_type=ZIP_CONTENT_TYPE,
     )
 
 
-@season_readers.page()
-def one_file(request: HttpRequest, season: Season, rest: str) -> Answer:
+@season_reader_pages.page()
+def download_overview_paper_file(
+    request: HttpRequest, season: Season, rest: str
+) -> ViewResult:
     file = OverviewPaper.of(
-        season, request.user, PaperParameters.of(request.GET)
+        season, request.user, OverviewPaperQuery.of(request.GET)
     ).files.get(rest)
     if file is None:
         raise Http404(_("There is no such file for this season's overview paper."))
-    return download_response(file.written(), f"{season.slug}-{rest.replace('/', '-')}")
+    return build_download_response(
+        file.written(), f"{season.slug}-{rest.replace('/', '-')}"
+    )
 
 
 OVERALL_FILE_WRITERS = {
-    "csv": exports.overall_ranking_csv,
-    "json": exports.overall_ranking_json,
-    "tex": exports.overall_ranking_latex,
+    "csv": exports.overall_ranking_as_csv,
+    "json": exports.overall_ranking_as_json,
+    "tex": exports.overall_ranking_as_latex,
 }
 
 
 def _ranked_season_or_404(user: object, season: str) -> Season:
-    ranked = season_for(user, season)
+    ranked = get_visible_season_or_404(user, season)
     if not ranked.shows_overall:
         raise Http404(_("This season does not rank teams over its tasks."))
     return ranked
 
 
-ranked_seasons = PageDecorators(
+ranked_season_pages = PageDecorators(
     _ranked_season_or_404,
     "season",
     context=lambda season: {"season": season},
@@ -281,17 +298,18 @@ ranked_seasons = PageDecorators(
 )
 
 
-@ranked_seasons.page("seasons/overall.html")
-def overall(request: HttpRequest, season: Season) -> Answer:
+@ranked_season_pages.page("seasons/overall.html")
+def show_overall_ranking(request: HttpRequest, season: Season) -> ViewResult:
     """Show the teams over all tasks of the season, if the organisers enabled this
     page.
     """
-    table = _requested_overall_board(request, season)
+    table = _find_requested_overall_ranking(request, season)
     lines = []
     for row in table.rows:
         places = [board.places.get(row.slug) for board in table.boards]
         words = [
-            rank_range_text(place.low, place.high) if place else "" for place in places
+            format_rank_range(place.low, place.high) if place else ""
+            for place in places
         ]
         without = [row.without.get(board.phase.pk, "") for board in table.boards]
         shares = [
@@ -314,15 +332,23 @@ def overall(request: HttpRequest, season: Season) -> Answer:
     }
 
 
-def _requested_overall_board(request: HttpRequest, season: Season) -> OverallRanking:
-    absences = chosen_value(request.GET, "absences", ABSENCE_RULES)
+def _find_requested_overall_ranking(
+    request: HttpRequest, season: Season
+) -> OverallRanking:
+    absences = find_permitted_value(
+        request.GET, "absences", OVERALL_RANKING_ABSENCE_RULES
+    )
     return overall_table(season, counts_absences=absences == ABSENCES_COUNT_LAST)
 
 
 @api.allow_any_origin
-@ranked_seasons.page()
-def overall_file(request: HttpRequest, season: Season, form: str) -> Answer:
-    return download_response(
-        OVERALL_FILE_WRITERS[form](season, _requested_overall_board(request, season)),
+@ranked_season_pages.page()
+def download_overall_ranking(
+    request: HttpRequest, season: Season, form: str
+) -> ViewResult:
+    return build_download_response(
+        OVERALL_FILE_WRITERS[form](
+            season, _find_requested_overall_ranking(request, season)
+        ),
         f"{season.slug}-overall.{form}",
     )

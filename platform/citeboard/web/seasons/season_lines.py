@@ -7,34 +7,34 @@ from functools import cached_property
 from django.utils.timezone import now
 
 from scoring.results.board.public_results import (
-    PublicPlacing,
-    public_first_places,
-    public_verdict,
-    shows_only_baselines,
+    PublicRankOfRun,
+    load_public_first_ranks,
+    load_public_verdict,
+    shows_only_baselines_publicly,
 )
 from scoring.results.board.verdict import BoardVerdict
-from scoring.results.comparison.drawing import QUESTIONS_BY_FORM
+from scoring.results.comparison.drawing import QUESTIONS_BY_TASK_FORM
 from scoring.results.publications import published
 from tasks.gold.secrecy import prefetch_phases_with_embargoes
 from tasks.models import Phase, Season, Task
-from tasks.seasons.cards import describe_task
+from tasks.seasons.cards import get_one_sentence_description
 
 
 @dataclass(frozen=True)
-class PhaseLine:
+class ListedPhase:
     """A phase in a list of seasons. The attribute ``state`` of a phase is `open`,
     `ahead` or `closed`.
     """
 
     phase: Phase
     state: str
-    leaders: tuple[PublicPlacing, ...]
+    leaders: tuple[PublicRankOfRun, ...]
     has_baselines_alone: bool
     verdict: BoardVerdict | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskLine:
+class ListedTask:
     """A task in a list of seasons.
 
     ``reported`` contains the best published result of the task and the source of the
@@ -42,17 +42,17 @@ class TaskLine:
     """
 
     task: Task
-    phases: list[PhaseLine]
+    phases: list[ListedPhase]
     reported: dict[str, str] | None = None
 
     @property
     def sentence(self) -> str:
-        return describe_task(self.task) or str(
-            QUESTIONS_BY_FORM.get(self.task.task_type.drawn_as, "")
+        return get_one_sentence_description(self.task) or str(
+            QUESTIONS_BY_TASK_FORM.get(self.task.task_type.drawn_as, "")
         )
 
     @property
-    def current(self) -> PhaseLine | None:
+    def current(self) -> ListedPhase | None:
         """Return the task's open phase with the earliest end.
 
         If no phase is open, return the phase that closed last, or else the first future
@@ -70,10 +70,10 @@ class TaskLine:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeasonLine:
+class ListedSeason:
     season: Season
     teams: int
-    tasks: list[TaskLine]
+    tasks: list[ListedTask]
 
     @property
     def state(self) -> str:
@@ -89,7 +89,7 @@ class SeasonLine:
         )
 
     @cached_property
-    def next_to_close(self) -> Phase | None:
+    def next_phase_to_close(self) -> Phase | None:
         ending = [
             line.phase
             for line in self._all_phases
@@ -106,11 +106,11 @@ class SeasonLine:
         )
 
     @property
-    def _all_phases(self) -> list[PhaseLine]:
+    def _all_phases(self) -> list[ListedPhase]:
         return [line for task in self.tasks for line in task.phases]
 
 
-def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
+def build_listed_seasons(seasons: Sequence[Season]) -> list[ListedSeason]:
     """Return seasons with the data that a list of seasons shows.
 
     If the boards are cached, the number of queries does not depend on the number of
@@ -118,13 +118,13 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
     """
     at = now()
     tasks = Task.objects.filter(season__in=seasons).select_related("season")
-    lines: dict[int, list[TaskLine]] = {season.pk: [] for season in seasons}
-    reported = _best_published_by_task(list(tasks))
+    lines: dict[int, list[ListedTask]] = {season.pk: [] for season in seasons}
+    reported = _find_best_published_by_task(list(tasks))
     prefetch_phases_with_embargoes(tasks)
     for task in tasks:
         phases = []
         for phase in task.phases.all():
-            leaders = public_first_places(phase)
+            leaders = load_public_first_ranks(phase)
             state = (
                 "ahead"
                 if at < phase.opens
@@ -133,26 +133,26 @@ def season_lines(seasons: Sequence[Season]) -> list[SeasonLine]:
                 else "closed"
             )
             phases.append(
-                PhaseLine(
+                ListedPhase(
                     phase,
                     state,
                     leaders,
-                    not leaders and shows_only_baselines(phase),
-                    public_verdict(phase) if leaders else None,
+                    not leaders and shows_only_baselines_publicly(phase),
+                    load_public_verdict(phase) if leaders else None,
                 )
             )
         lines[task.season_id].append(
-            TaskLine(task=task, phases=phases, reported=reported.get(task.pk))
+            ListedTask(task=task, phases=phases, reported=reported.get(task.pk))
         )
     return [
-        SeasonLine(season=season, teams=season.teams, tasks=lines[season.pk])  # type: ignore[attr-defined]
+        ListedSeason(season=season, teams=season.teams, tasks=lines[season.pk])  # type: ignore[attr-defined]
         for season in seasons
     ]
 
 
-def _best_published_by_task(tasks: Sequence[Task]) -> dict[int, dict[str, str]]:
+def _find_best_published_by_task(tasks: Sequence[Task]) -> dict[int, dict[str, str]]:
     found = {}
-    for task, table in published.leading_table_by_task(tasks).items():
+    for task, table in published.find_leading_table_by_task(tasks).items():
         for best in table.rows[:1]:
             figure = best.figures.get(table.leading.name)
             found[task] = {

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
-from citeboard.teams.access import teams_of
+from citeboard.teams.access import find_teams_of_user
 from citeboard.teams.models import Team, User
-from citeboard.web.seasons.season_lines import SeasonLine, season_lines
-from scoring.exchange.citations import Citation, cite_season
+from citeboard.web.seasons.season_lines import ListedSeason, build_listed_seasons
+from scoring.exchange.citations import Citation, build_citation_of_season
 from scoring.models import Sheet
 from scoring.results.publications.reproduced import has_recomputed_tables
 from tasks.models import (
@@ -21,7 +21,11 @@ from tasks.models import (
     Submission,
     Terms,
 )
-from tasks.registration.entries import current_terms, requests_of, terms_to_accept
+from tasks.registration.entries import (
+    find_terms_to_accept,
+    get_newest_terms,
+    list_open_join_requests_of_user,
+)
 from tasks.seasons import access, timeline
 
 
@@ -31,21 +35,21 @@ class SeasonPage:
     viewer: object
 
     @cached_property
-    def line(self) -> SeasonLine:
-        found = Season.objects.with_teams().filter(pk=self.season.pk)
-        return season_lines(list(found))[0]
+    def line(self) -> ListedSeason:
+        found = Season.objects.annotate_team_count().filter(pk=self.season.pk)
+        return build_listed_seasons(list(found))[0]
 
     @property
     def citation(self) -> Citation:
-        return cite_season(self.season)
+        return build_citation_of_season(self.season)
 
     @property
-    def is_reproduced(self) -> bool:
+    def has_reproduced_tables(self) -> bool:
         return any(has_recomputed_tables(line.task) for line in self.line.tasks)
 
     @cached_property
     def deadlines(self) -> dict[str, Any]:
-        return timeline.build_time_line(self.season)
+        return timeline.build_time_line_context(self.season)
 
     @cached_property
     def organisers(self) -> list[Organiser]:
@@ -54,15 +58,15 @@ class SeasonPage:
 
     @cached_property
     def may_help(self) -> bool:
-        return access.may_help(self.viewer, self.season)
+        return access.can_help_season(self.viewer, self.season)
 
     @cached_property
     def registrations(self) -> list[Registration]:
-        listed = access.listed_entries(self.viewer, self.season)
+        listed = access.list_visible_entries(self.viewer, self.season)
         return list(listed.not_refused().marked())
 
     @cached_property
-    def public_teams(self) -> Collection[int]:
+    def public_team_ids(self) -> Collection[int]:
         """Return the primary keys of the season's teams that have a public page.
 
         The registrations that helpers of the season see also contain teams without a
@@ -72,20 +76,20 @@ class SeasonPage:
             return {entry.team_id for entry in self.registrations if entry.is_approved}
         if not self.season.is_public:
             return ()
-        listed = access.listed_entries(None, self.season).approved()
+        listed = access.list_visible_entries(None, self.season).approved()
         return set(listed.values_list("team_id", flat=True))
 
     @cached_property
-    def _own_teams(self) -> list[Team]:
-        return list(teams_of(self.viewer))
+    def _teams_of_viewer(self) -> list[Team]:
+        return list(find_teams_of_user(self.viewer))
 
     @cached_property
-    def own_entries(self) -> list[Registration]:
+    def own_registrations(self) -> list[Registration]:
         sent = Submission.objects.filter(
             team=OuterRef("team"), phase__task__season=self.season
         )
         entries = Registration.objects.filter(
-            season=self.season, team__in=self._own_teams
+            season=self.season, team__in=self._teams_of_viewer
         )
         return list(
             entries.select_related("team")
@@ -94,34 +98,34 @@ class SeasonPage:
         )
 
     @cached_property
-    def could_enter(self) -> list[Team]:
-        entered = {entry.team_id for entry in self.own_entries}
-        return [team for team in self._own_teams if team.pk not in entered]
+    def own_teams_that_can_register(self) -> list[Team]:
+        entered = {entry.team_id for entry in self.own_registrations}
+        return [team for team in self._teams_of_viewer if team.pk not in entered]
 
     @cached_property
-    def could_ask(self) -> QuerySet[Team]:
+    def teams_open_to_join_requests(self) -> QuerySet[Team]:
         if not isinstance(self.viewer, User):
             return Team.objects.none()
         if (
             not self.season.allows_several_teams
-            and access.entered_teams(self.viewer, self.season).exists()
+            and access.list_own_teams_in_season(self.viewer, self.season).exists()
         ):
             return Team.objects.none()
         asked = JoinRequest.objects.filter(user=self.viewer).values("team")
-        offered = access.teams_to_ask(self.viewer, self.season)
+        offered = access.list_teams_user_may_ask_to_join(self.viewer, self.season)
         return offered.exclude(pk__in=asked).order_by("name")
 
     @cached_property
     def join_requests(self) -> QuerySet[JoinRequest]:
-        return requests_of(self.viewer).filter(season=self.season)
+        return list_open_join_requests_of_user(self.viewer).filter(season=self.season)
 
     @cached_property
     def terms(self) -> Terms | None:
-        return current_terms(self.season)
+        return get_newest_terms(self.season)
 
     @cached_property
     def terms_to_accept(self) -> Terms | None:
-        return terms_to_accept(self.season, self.viewer)
+        return find_terms_to_accept(self.season, self.viewer)
 
     @cached_property
     def sheets_to_rate(self) -> QuerySet[Sheet]:

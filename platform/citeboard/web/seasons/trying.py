@@ -11,27 +11,31 @@ from django.utils.translation import gettext as _
 from citeboard.core.confined.turns import UploadSender
 from citeboard.core.confinement import UploadUnreadable, read_upload
 from citeboard.core.query import parse_whole_number
-from citeboard.web.pages import Answer, task_readers
-from scoring.offline.sample import example_answers, public_sample
-from scoring.results.board.formatting import metric_label, shown
-from scoring.results.comparison.drawing import claim_lines, draw, example_parts_of_type
-from scoring.results.runs.claims import displayed_claims
+from citeboard.web.pages import ViewResult, task_reader_pages
+from scoring.offline.sample import find_public_sample, list_example_answers
+from scoring.results.board.formatting import display_name_of_metric, format_score
+from scoring.results.comparison.drawing import (
+    build_claim_lines,
+    build_parts_of_type_example,
+    build_parts_of_whole_instance,
+)
+from scoring.results.runs.claims import format_claims_for_display
 from tasks.models import Task
-from tasks.submissions.uploads import client_network_of
+from tasks.submissions.uploads import get_client_network
 from tasks.types.base import ShownInstance
-from tasks.types.judge_views import plain_rules
+from tasks.types.judge_views import select_rule_sets_without_judge
 
-SCORING_PROGRAM = "scoring.worker.trying:tried"
-MAX_ANSWER_LENGTH = 20_000
+TRIAL_SCORING_PROGRAM = "scoring.worker.trying:tried"
+MAX_TRIAL_ANSWER_LENGTH = 20_000
 
 
-@task_readers.form("seasons/try.html", fields=("answer",))
-def try_answer(request: HttpRequest, task: Task) -> Answer:
+@task_reader_pages.form("seasons/try.html", fields=("answer",))
+def score_trial_answer(request: HttpRequest, task: Task) -> ViewResult:
     """Score an answer to a public example. The site limits the computing time for each
     network of anonymous users.
     """
     kind = task.task_type
-    examples = example_answers(kind)
+    examples = list_example_answers(kind)
     if not examples:
         raise Http404(_("No sample comes with this kind of task."))
     number = min(
@@ -44,26 +48,28 @@ def try_answer(request: HttpRequest, task: Task) -> Answer:
         "answer": answer,
         "examples": range(1, len(examples) + 1),
         "number": number,
-        "max_characters": MAX_ANSWER_LENGTH,
-        "example": example_parts_of_type(kind),
+        "max_characters": MAX_TRIAL_ANSWER_LENGTH,
+        "example": build_parts_of_type_example(kind),
     }
     if request.method == "POST":
-        context |= _trial_context(request, task, answer)
+        context |= _build_trial_context(request, task, answer)
     return render(request, "seasons/try.html", context)
 
 
-def _trial_context(request: HttpRequest, task: Task, answer: str) -> dict[str, Any]:
-    if len(answer) > MAX_ANSWER_LENGTH:
+def _build_trial_context(
+    request: HttpRequest, task: Task, answer: str
+) -> dict[str, Any]:
+    if len(answer) > MAX_TRIAL_ANSWER_LENGTH:
         return {
             "refused": _("An answer has at most %(n)s characters here.")
-            % {"n": MAX_ANSWER_LENGTH}
+            % {"n": MAX_TRIAL_ANSWER_LENGTH}
         }
-    kind, network = task.task_type, client_network_of(request)
+    kind, network = task.task_type, get_client_network(request)
     given = {
         "task_type": kind.reference,
-        "sample": public_sample(kind),
+        "sample": find_public_sample(kind),
         "filename": "answer.jsonl",
-        "rules": plain_rules(task.rules),
+        "rules": select_rule_sets_without_judge(task.rules),
     }
     sender = UploadSender(
         account=f"network {network}", network=network, submits=False, gives_way=True
@@ -73,7 +79,7 @@ def _trial_context(request: HttpRequest, task: Task, answer: str) -> dict[str, A
         file.flush()
         try:
             with read_upload(
-                SCORING_PROGRAM, Path(file.name), given, owner=sender
+                TRIAL_SCORING_PROGRAM, Path(file.name), given, owner=sender
             ) as done:
                 found = done.result
         except UploadUnreadable as reason:
@@ -85,17 +91,25 @@ def _trial_context(request: HttpRequest, task: Task, answer: str) -> dict[str, A
         "model": _("needs a model that is not installed here"),
         "program": _("computed by a program of the task, which is not run here"),
     }
-    by_rules, claims = found["values"], claim_lines(displayed_claims(found["details"]))
+    by_rules, claims = (
+        found["values"],
+        build_claim_lines(format_claims_for_display(found["details"])),
+    )
     lines = []
     for name in dict.fromkeys(name for values in by_rules.values() for name in values):
         words = {}
         for rules, values in by_rules.items():
             told = values.get(name)
             words[rules] = told and (
-                reasons.get(told["lacks"]) or shown(told["value"], told["scale"])
+                reasons.get(told["lacks"]) or format_score(told["value"], told["scale"])
             )
         lines.append(
-            (metric_label(name), [(rules, text or "") for rules, text in words.items()])
+            (
+                display_name_of_metric(name),
+                [(rules, text or "") for rules, text in words.items()],
+            )
         )
-    drawn = draw(kind, ShownInstance.of_values(found["shown"]), claims)
+    drawn = build_parts_of_whole_instance(
+        kind, ShownInstance.from_json(found["shown"]), claims
+    )
     return {"drawn": drawn, "rules": list(by_rules), "lines": lines}

@@ -15,8 +15,8 @@ from django.db.models import Model
 from citeboard.core.database import (
     SCHEMA_EPOCH,
     UnusableSchema,
-    migration_lock,
-    refuse_unusable_schema,
+    hold_migration_lock,
+    raise_if_schema_unusable,
 )
 from citeboard.core.models import SchemaEpoch
 
@@ -24,9 +24,9 @@ from citeboard.core.models import SchemaEpoch
 class Command(migrate.Command):
     def handle(self, *args: Any, **options: Any) -> None:
         connection = connections[options["database"]]
-        with migration_lock(connection, self.stderr.write):
+        with hold_migration_lock(connection, self.stderr.write):
             try:
-                refuse_unusable_schema()
+                raise_if_schema_unusable()
             except UnusableSchema as reason:
                 raise CommandError(str(reason), returncode=reason.exit_code) from reason
             is_whole = not any(
