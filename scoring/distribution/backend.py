@@ -22,6 +22,7 @@ import tomllib
 import zipfile
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -78,7 +79,10 @@ INCLUDED_FILE_SUFFIXES = {
     ".xml",
     ".txt",
 }
-_PACKAGE_INIT_TEMPLATE = f'"""Citeboard\'s offline scorer; `{INSTALLED_COMMAND_NAME} --help` lists the commands."""\n\n__version__ = "{{}}"\n'
+_PACKAGE_INIT_TEMPLATE = (
+    f'"""Citeboard\'s offline scorer; `{INSTALLED_COMMAND_NAME} --help` '
+    'lists the commands."""\n\n__version__ = "{}"\n'
+)
 #: Maps phrases that are valid in a checkout to their replacements in the wheel.
 _PHRASE_REPLACEMENTS = {
     "python -m scoring": INSTALLED_COMMAND_NAME,
@@ -127,12 +131,13 @@ def build_wheel_archive(root: Path) -> tuple[str, bytes]:
     project = _read_project_table(root)
     about = f"{project['name']}-{project['version']}"
     info = f"{about}.dist-info"
+    entry_point = f"{INSTALLED_COMMAND_NAME} = {SCORER_PACKAGE_NAME}.__main__:run"
     files = {
         **collect_wheel_files(root, project["version"]),
         f"{info}/licenses/LICENSE": (root / "LICENSE").read_bytes(),
         f"{info}/METADATA": _format_wheel_metadata(root, project).encode(),
         f"{info}/WHEEL": _WHEEL_FILE_TEXT.encode(),
-        f"{info}/entry_points.txt": f"[console_scripts]\n{INSTALLED_COMMAND_NAME} = {SCORER_PACKAGE_NAME}.__main__:run\n".encode(),
+        f"{info}/entry_points.txt": f"[console_scripts]\n{entry_point}\n".encode(),
         f"{info}/top_level.txt": f"{CLIENT_PACKAGE_NAME}\n{SCORER_PACKAGE_NAME}\n".encode(),
     }
     files[f"{info}/RECORD"] = _format_wheel_record(files, f"{info}/RECORD").encode()
@@ -291,7 +296,9 @@ def _read_wheel_content(path: Path) -> bytes:
     content = path.read_bytes()
     if path.suffix == ".py":
         source = remove_private_docstrings(remove_comments(content.decode()))
+        source = remove_private_annotations(source)
         source = remove_continuation_indents(remove_docstring_indents(source))
+        source = shorten_block_indents(source)
         return replace_names_for_wheel(source).encode()
     if path.name == "card.md":
         return replace_names_for_wheel(content.decode()).encode()
@@ -310,6 +317,36 @@ def remove_private_docstrings(source: str) -> str:
             begin, end = first.lineno - 1, first.end_lineno or first.lineno
             lines[begin:end] = ["\n"] * (end - begin)
     return "".join(lines)
+
+
+def remove_private_annotations(source: str) -> str:
+    """Return the source of a module without the annotations of private functions.
+    Decorators such as `singledispatch` may read annotations, so a decorated function
+    keeps its annotations. Each line of code keeps its line number.
+    """
+    content = source.encode()
+    line_starts = [0, *accumulate(map(len, content.splitlines(keepends=True)))]
+
+    def find_offset(row: int | None, column: int | None) -> int:
+        return line_starts[(row or 1) - 1] + (column or 0)
+
+    spans = []
+    for node in _iterate_private_definitions(ast.parse(source), is_private=False):
+        if isinstance(node, ast.ClassDef) or node.decorator_list:
+            continue
+        for child in ast.walk(node.args):
+            if isinstance(child, ast.arg) and (annotation := child.annotation):
+                begin = find_offset(child.lineno, child.col_offset)
+                end = find_offset(annotation.end_lineno, annotation.end_col_offset)
+                spans.append((begin + len(child.arg.encode()), end))
+        if node.returns:
+            type_begin = find_offset(node.returns.lineno, node.returns.col_offset)
+            end = find_offset(node.returns.end_lineno, node.returns.end_col_offset)
+            spans.append((content.rindex(b"->", 0, type_begin), end))
+    for begin, end in sorted(spans, reverse=True):
+        line_breaks = b"\n" * content[begin:end].count(b"\n")
+        content = content[:begin].rstrip(b" ") + line_breaks + content[end:]
+    return content.decode()
 
 
 def remove_docstring_indents(source: str) -> str:
@@ -339,6 +376,25 @@ def remove_continuation_indents(source: str) -> str:
             row = token.start[0]
             if text := lines[row].lstrip():
                 lines[row] = f" {text}"
+    return "".join(lines)
+
+
+def shorten_block_indents(source: str) -> str:
+    """Return the source of a module, in which each level of a block is indented by one
+    space. Each line of code keeps its line number.
+    """
+    lines = source.splitlines(keepends=True)
+    level, is_first = 0, True
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type in (tokenize.INDENT, tokenize.DEDENT):
+            level += 1 if token.type == tokenize.INDENT else -1
+        elif token.type == tokenize.NEWLINE:
+            is_first = True
+        elif is_first and token.type not in (tokenize.NL, tokenize.COMMENT):
+            row, column = token.start
+            if row <= len(lines):
+                lines[row - 1] = " " * level + lines[row - 1][column:]
+            is_first = False
     return "".join(lines)
 
 

@@ -23,8 +23,10 @@ from scoring.distribution.backend import (
     remove_comments,
     remove_continuation_indents,
     remove_docstring_indents,
+    remove_private_annotations,
     remove_private_docstrings,
     replace_names_for_wheel,
+    shorten_block_indents,
 )
 
 
@@ -138,7 +140,7 @@ def test_every_module_of_it_that_needs_no_model_can_be_imported(importable, arch
         ),
         (
             "from scoring.client.connection import SiteConnection",
-            f"from {CLIENT_PACKAGE_NAME}.connection import Connection",
+            f"from {CLIENT_PACKAGE_NAME}.connection import SiteConnection",
         ),
         ("`python -m scoring types`", "`citeboard types`"),
         ("`make models` installs it", "`pip install 'citeboard[models]'` installs it"),
@@ -226,6 +228,44 @@ def test_expressions_over_several_lines_are_indented_by_one_space():
         ' ) + len("""\n        text""")\n'
     )
     assert ast.dump(ast.parse(source)) == ast.dump(ast.parse(narrow))
+
+
+def test_blocks_are_indented_by_one_space_a_level():
+    source = (
+        "if size:\n    # why\n    for row in rows:\n        total += (\n            row)\n\n"
+        '    text = """\n        text"""\nelse:\n    total = 0\n'
+    )
+    narrow = shorten_block_indents(source)
+    assert narrow == (
+        "if size:\n    # why\n for row in rows:\n  total += (\n            row)\n\n"
+        ' text = """\n        text"""\nelse:\n total = 0\n'
+    )
+    assert ast.dump(ast.parse(source)) == ast.dump(ast.parse(narrow))
+
+
+def test_private_functions_lose_their_annotations_and_no_line():
+    source = (
+        "def _total(\n    rows: list[\n        int\n    ], *more: int, é: str = 'x'\n) -> int:\n"
+        "    count: int = 0\n    return count\n"
+    )
+    assert remove_private_annotations(source) == (
+        "def _total(\n    rows\n\n, *more, é = 'x'\n):\n"
+        "    count: int = 0\n    return count\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def total(rows: list[int]) -> int:\n    return sum(rows)\n",
+        "class Row:\n    def total(self, scale: int) -> int:\n        return scale\n",
+        "@singledispatch\ndef _total(rows: int) -> int:\n    return rows\n",
+        "class _Row(NamedTuple):\n    size: int\n",
+    ],
+    ids=["public function", "public method", "decorated function", "fields"],
+)
+def test_other_annotations_stay(source):
+    assert remove_private_annotations(source) == source
 
 
 @pytest.mark.parametrize(
