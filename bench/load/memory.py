@@ -70,14 +70,12 @@ def main() -> None:
     with served(folder, **PACE) as house:
         load = Load(house)
         load.play(requests, runs)
-        use_every_worker(load, house)
-        before = measured(house)
+        before = measure_used_workers(load, house)
         print(f"{'requests':>8} {'scorings':>8} {'  '.join(before)} MB")
         show(0, 0, before)
         for number in range(1, given.rounds + 1):
             load.play(requests, runs)
-            use_every_worker(load, house)
-            after = measured(house)
+            after = measure_used_workers(load, house)
             show(number * requests, number * runs, after)
     growth = sum(after.values()) / sum(before.values()) - 1
     print(f"all together {100 * growth:+.1f} %")
@@ -104,7 +102,7 @@ class Load:
         teams = [make_team(season=season) for _ in range(2)]
         leads = [team.memberships.get().user for team in teams]
         self._tokens = [
-            Token.objects.issue(user=lead, name="load")[1] for lead in leads
+            Token.objects.create_token(user=lead, name="load")[1] for lead in leads
         ]
         session, _secret = signed_in(leads[0])
         first = make_submission(phase=self.phase, team=teams[0])
@@ -169,16 +167,18 @@ class Load:
             sys.exit(f"BROKEN: {lost} runs were not scored")
 
 
-def use_every_worker(load: Load, house: Any) -> None:
-    """Let workers score a run each until none of them is new."""
-    is_new = True
-    while is_new:
-        before = {process.pid for process in family(house.leader)}
+def measure_used_workers(load: Load, house: Any) -> dict[str, float]:
+    """Measure memory while every worker of the queue has scored a run."""
+    while True:
+        before = find_workers(house)
         load.play(1, 1)
-        after = {
-            process.pid for process in family(house.leader) if not is_scorer(process)
-        }
-        is_new = not after <= before
+        memory = measured(house)
+        if find_workers(house) <= before:
+            return memory
+
+
+def find_workers(house: Any) -> set[int]:
+    return {process.pid for process in family(house.leader) if not is_scorer(process)}
 
 
 def measured(house: Any) -> dict[str, float]:
