@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from itertools import compress, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from tasks.types.ledger import NO_VALID_LABEL
 
 #: A statement reads the labels of at most QUESTIONS_PER_STATEMENT repeated questions.
 QUESTIONS_PER_STATEMENT = 500
+#: Repeated judgements are compared with the pairs of the board in batches of ROWS_PER_BATCH rows.
+ROWS_PER_BATCH = 50_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,16 +115,11 @@ def _repeated_questions(
     """
     # These conditions are those of the partial index on repeated judgements.
     again = Judgement.objects.standing().filter(judge__in=judges, repeat__gt=0)
-    questions = sorted(
-        {
-            _Question(*row)
-            for row in again.values_list("judge", "items", "by").iterator()
-        }
-    )
-    if not questions:
-        return []
-    asked = hash_items_to_eight_bytes(question.items for question in questions)
-    behind = np.isin(asked, load_pair_digests(shown))
-    return [
-        question for question, is_one in zip(questions, behind, strict=True) if is_one
-    ]
+    rows = again.values_list("judge", "items", "by").iterator()
+    shown_digests = load_pair_digests(shown)
+    questions: set[_Question] = set()
+    while batch := [_Question(*row) for row in islice(rows, ROWS_PER_BATCH)]:
+        digests = hash_items_to_eight_bytes(question.items for question in batch)
+        are_shown = np.isin(digests, shown_digests)
+        questions.update(compress(batch, are_shown))
+    return sorted(questions)
