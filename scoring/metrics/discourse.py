@@ -4,7 +4,7 @@ distributions by divergences.
 The official rules follow section 5 of the CiteBench paper (2023) and CiteBench's
 notebook on citation classification. For intents, CiteBench runs spaCy's rule-based
 sentencizer and joins a sentence that does not end in a full stop with the next
-sentence, without a space. For CORWA_SCHEME, CiteBench runs NLTK's Punkt and joins sentences
+sentence, without a space. For CORWA, CiteBench runs NLTK's Punkt and joins sentences
 with a space after abbreviations such as `e.g.`, which end no sentence. The splitter
 `rules` contains our own splitting rules for scholarly prose and needs no data. Unless
 the rule set is official, citation texts are split like the answers of positional
@@ -151,7 +151,7 @@ def split_by_sentencizer(text: str) -> list[str]:
 
 
 def split_by_punkt(text: str) -> list[str]:
-    """Split a text into sentences as CiteBench does for CORWA_SCHEME, which keeps only ASCII
+    """Split a text into sentences as CiteBench does for CORWA, which keeps only ASCII
     characters.
     """
     return [

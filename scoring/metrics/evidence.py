@@ -1,5 +1,5 @@
 """Metrics of evidence for claims, which are SciFact's metrics of documents and
-sentences, and the metrics of FEVER_CITATION.
+sentences, and the metrics of FEVER.
 """
 
 from collections.abc import Sequence
@@ -200,10 +200,10 @@ def _count_answered_items(gold: Any, answer: Any) -> list[float]:
 
 
 class Fever(MeanMetric):
-    """Label accuracy, FEVER_CITATION score, and precision, recall and F1 of evidence sentences,
-    as in the official program of FEVER_CITATION.
+    """Label accuracy, FEVER score, and precision, recall and F1 of evidence sentences,
+    as in the official program of FEVER.
 
-    The FEVER_CITATION score is the share of claims with the right label and complete evidence.
+    The FEVER score is the share of claims with the right label and complete evidence.
     Only the first five answered sentences of a claim count. Precision and recall are
     means over the claims whose gold label is not the abstaining label. The precision of
     a claim is the share of its answered sentences that are in any evidence set, or 1

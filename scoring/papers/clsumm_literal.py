@@ -5,7 +5,7 @@ Section 5 of the paper (Jaidka et al., 2014) describes the systems. The system M
 computes document frequencies from sentences and citances, and skips sentences with
 fewer than 50 characters. The TF-IDF summary of MQ consists of the sentences with the
 largest sum of TF-IDF weights. The system clair_umich computes document frequencies only
-from the sentences of the reference paper. The system TALN_BASELINES.UPF computes the IDF over
+from the sentences of the reference paper. The system TALN.UPF computes the IDF over
 whole papers, and the weights of sections over the gold of all topics, including the
 topic that the system answers.
 """
@@ -112,7 +112,7 @@ def compute_section_shares(
 
 def list_whole_papers(topic: InputTopic) -> list[str]:
     """Return the full texts of the reference paper and of each citing paper, from which
-    TALN_BASELINES.UPF computes the IDF.
+    TALN.UPF computes the IDF.
 
     If the text of a citing paper is missing, return the paper's citances instead.
     """

@@ -229,8 +229,8 @@ def _distinct_units(asked: Iterable[ItemToJudge]) -> Iterator[UnitForms]:
 
 def iterate_item_digests_of_row(row: Mapping[str, Any]) -> Iterator[str]:
     """Yield the digests under which the judgement ledger may have stored a pair. Older
-    labels have a SHA-1 digest of the premise, and documents have several forms. Of a
-    nugget, the row has only the form that people see.
+    labels have a SHA-1 digest of the premise, and documents have several forms.
+    The row of a nugget has only the form that people see.
     """
     texts = row["texts"]
     if "premise" in texts:

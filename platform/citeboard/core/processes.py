@@ -46,7 +46,7 @@ class ProcessGroup:
         self._command = [*starter, *command]
         self._environment = dict(environment)
         self._process: subprocess.Popen[bytes] | None = None
-        #: `build_process_group_name` is a prefix of the names of all processes in a running group.
+        #: `group_name` is a prefix of the names of all processes in a running group.
         self.group_name: str | None = None
         self._started = 0.0
         self._failures = 0

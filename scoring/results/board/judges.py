@@ -66,7 +66,7 @@ NO_AGREEMENT_PART_WITHHELD, NO_AGREEMENT_NO_PAIRS, NO_AGREEMENT_ONE_LABEL = (
     "one-label",
 )
 NO_AGREEMENT_SEVERAL_KINDS = "several-kinds"
-#: What the labels of each kind are about, in the words of pages.
+#: Pages name the units that the labels of each kind describe by these words.
 KIND_NAMES: dict[str, Promise] = {
     ENTAILS_KIND: gettext_lazy("claims"),
     SUPPORTS_KIND: gettext_lazy("citations"),

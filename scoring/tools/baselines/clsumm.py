@@ -2,7 +2,7 @@
 paper that a citance refers to by the words in common.
 
 Section 5 of the paper (Jaidka et al., 2014) describes the systems MQ, clair_umich and
-TALN_BASELINES.UPF. Comments in this module explain decisions about details that the paper does
+TALN.UPF. Comments in this module explain decisions about details that the paper does
 not specify.
 """
 

@@ -1,7 +1,7 @@
 """Read the parts of a corpus into separate databases, and then merge the databases in
 the order of the parts.
 
-How a corpus is divided depends only on the corpus, so the merged database is the same
+The division of a corpus depends only on the corpus, so the merged database is the same
 for any number of processes.
 """
 

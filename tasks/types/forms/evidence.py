@@ -314,7 +314,7 @@ class VerdictWithEvidence:
 
 @dataclass(frozen=True, kw_only=True)
 class SingleVerdictTask(EvidenceTask):
-    """Evidence as in FEVER_CITATION. An answer to a claim contains one label and sentences from
+    """Evidence as in FEVER. An answer to a claim contains one label and sentences from
     any documents.
     """
 
