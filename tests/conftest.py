@@ -26,7 +26,7 @@ from django.db import connection
 from django.db.models.signals import post_save
 from django.test import TransactionTestCase
 
-from citeboard.core import api
+from citeboard.core import api, writability
 from citeboard.core.actions import render_action_sentence
 from citeboard.core.models import AuditEntry
 from scoring.worker import child
@@ -297,8 +297,10 @@ def _nothing_kept_by_number() -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def _no_outage_is_under_way(monkeypatch) -> None:
-    """What an earlier test took away is back."""
+    """What an earlier test took away is back, also for the machine on which its `serve` ran."""
     monkeypatch.setattr("citeboard.core.outages._outage_times_by_service", {})
+    # While a valid record says that writes fail, no process claims a job.
+    writability._write_record_path().unlink(missing_ok=True)
 
 
 @pytest.fixture(autouse=True)
