@@ -476,7 +476,11 @@ def summarise_results(
 
 def _iterate_first_rank_sentences(board: Board) -> Iterator[str]:
     if not board.best:
-        yield "No run of a team is ranked."
+        yield (
+            _escape_markdown(board.verdict.text)
+            if board.verdict
+            else "No run of a team is ranked."
+        )
         return
     ranked = sum(row.rank is not None for row in board.rows)
     verb = "has" if len(board.best) == 1 else "have"

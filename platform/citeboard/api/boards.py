@@ -215,7 +215,10 @@ RankedSystemSerializer = build_serializer(
 LeaderVerdictSerializer = build_serializer(
     "Verdict",
     "Who leads, who could be tied, who is behind, and by which test.",
-    leader=RankedSystemSerializer(),
+    leader=RankedSystemSerializer(
+        allow_null=True,
+        help_text="Null while runs wait to be rescored, so that not all systems can be compared.",
+    ),
     equal=RankedSystemSerializer(
         many=True, help_text="Systems with the same value as the leader."
     ),

@@ -196,8 +196,20 @@ def is_rescore_running(order: Rescore) -> bool:
     """Return True while a rescore is queueing jobs or one of its jobs is not done."""
     if order.ended_at is None and order.stopped_at is None:
         return True
+    return _has_unfinished_rescoring_jobs(order.phase_id)
+
+
+def are_runs_being_rescored(phase: Phase) -> bool:
+    """Return True while a rescore is queueing jobs for the phase or a rescoring job of
+    the phase is not done.
+    """
+    running = Rescore.objects.filter(phase=phase, ended_at=None, stopped_at=None)
+    return running.exists() or _has_unfinished_rescoring_jobs(phase.pk)
+
+
+def _has_unfinished_rescoring_jobs(phase: int) -> bool:
     return Job.objects.filter(
-        submission__phase=order.phase_id,
+        submission__phase=phase,
         submission__status=Submission.Status.SCORED,
         state__in=Job.MOVING,
     ).exists()

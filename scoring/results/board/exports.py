@@ -188,7 +188,7 @@ def verdict_as_json_values(verdict: BoardVerdict | None) -> dict[str, Any] | Non
         return {"submission": row.submission, "system": row.system, "p": row.p}
 
     return {
-        "leader": system_as_json_values(verdict.leader),
+        "leader": system_as_json_values(verdict.leader) if verdict.leader else None,
         "equal": [system_as_json_values(row) for row in verdict.leaders[1:]],
         "tied": [system_as_json_values(row) for row in verdict.tied],
         "behind": [system_as_json_values(row) for row in verdict.behind],

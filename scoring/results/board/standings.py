@@ -39,6 +39,7 @@ from scoring.results.board.comparisons import (
 )
 from scoring.results.board.counting import (
     RunShownOnBoard,
+    are_runs_being_rescored,
     count_scored_systems_by_team,
     find_gold_on_board,
     find_gold_on_board_at,
@@ -53,6 +54,7 @@ from scoring.results.board.stored_ranks import (
     was_final_before_verdicts,
 )
 from scoring.results.board.verdict import (
+    REASONS_WITHOUT_LEADER,
     BoardVerdict,
     RankedSystem,
     UntestedReason,
@@ -207,6 +209,10 @@ class BoardRow(RunShownOnBoard):
         return self.kind not in Submission.TEAMLESS
 
     @property
+    def may_be_ranked(self) -> bool:
+        return self.is_competing and not self.is_contrastive
+
+    @property
     def may_show_team_texts(self) -> bool:
         """Return True if the row may show texts that the team wrote, which can reveal
         the team's name.
@@ -345,10 +351,20 @@ class Board:
         return self.phase.counting == Phase.CountedRunsRule.PRIORITY
 
     @property
+    def awaits_rescoring(self) -> bool:
+        """Return True if the board names no leader until runs have been rescored."""
+        return self.untested in REASONS_WITHOUT_LEADER
+
+    @property
     def best(self) -> list[BoardRow]:
         """Return the ranked rows that have the best value on the board. The difference
         between the best rows and other rows may not be significant.
+
+        Return no rows while runs of the board must be rescored, since a run with scores
+        of another version has no rank and may be better.
         """
+        if self.awaits_rescoring:
+            return []
         ranked = [row for row in self.rows if row.rank is not None]
         return [
             row
@@ -359,11 +375,11 @@ class Board:
     @property
     def rows_that_may_be_first(self) -> list[BoardRow]:
         """Return the rows of the board that may be first, or no rows if not all rows
-        have been compared.
+        have been compared or runs must be rescored.
         """
-        return (
-            [row for row in self.rows if row.rank_low == 1] if self.is_compared else []
-        )
+        if self.awaits_rescoring or not self.is_compared:
+            return []
+        return [row for row in self.rows if row.rank_low == 1]
 
     @property
     def verdict(self) -> BoardVerdict | None:
@@ -524,6 +540,7 @@ def compute_board(
     else:
         board.equal_to_first = sum(row.rank == 1 for row in board.rows)
         _set_rank_ranges(board, by, stores_ranks=stores_ranks)
+        _withhold_leader_until_rescored(board)
     if not visible.shows_teams(phase, audience):
         _hide_names_of_other_teams(board, viewer)
     if board.visibility == visible.BoardVisibility.RANKS:
@@ -625,7 +642,7 @@ def sort_and_rank_rows(rows: list[BoardRow]) -> None:
     place = 0
     before: BoardRow | None = None
     for row in rows:
-        if not row.is_competing or row.is_contrastive or not row.is_comparable:
+        if not row.may_be_ranked or not row.is_comparable:
             row.rank = row.rank_low = row.rank_high = None
             continue
         place += 1
@@ -661,10 +678,9 @@ def _rank_rows_by_monthly_ranks(board: Board) -> None:
     by_run = {ranked["run"]: ranked["rank"] for ranked in runs}
     by_team = {ranked["team"]: ranked["rank"] for ranked in runs if counts_one}
     for row in board.rows:
-        is_ranked = row.is_competing and not row.is_contrastive
         row.rank = (
             by_run.get(row.submission, by_team.get(row.team_slug))
-            if is_ranked
+            if row.may_be_ranked
             else None
         )
         row.rank_low = row.rank_high = row.rank
@@ -712,6 +728,33 @@ def _set_rank_ranges(board: Board, by: str, *, stores_ranks: bool) -> None:
         row.rank_low, row.rank_high, row.p = own["low"], own["high"], own["p"]
         if board.by == RANK_BY_SIGNIFICANCE:
             row.rank = own["low"]
+
+
+def _withhold_leader_until_rescored(board: Board) -> None:
+    """Withhold the leader and the comparison of the top two while some systems have no
+    rank, because their runs were scored by another version of the ranking metric.
+
+    A board that became final before verdicts existed does not change.
+    """
+    ranking = board.ranking
+    if board.keeps_sentences or ranking is None:
+        return
+    others = {
+        column.name
+        for column in board.columns
+        if column.metric == ranking.metric and not column.is_ranking
+    }
+    if not others or not any(
+        row.rank is None and row.may_be_ranked and not others.isdisjoint(run.scores)
+        for row in board.rows
+        for run in row.runs or [row]
+    ):
+        return
+    is_running = board.frozen_at is None and are_runs_being_rescored(board.phase)
+    board.separation = None
+    board.untested = (
+        UntestedReason.RESCORING if is_running else UntestedReason.NOT_RESCORED
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -811,7 +854,7 @@ def _set_system_count_of_best_rows(board: Board) -> None:
         board.phase, board.rules, board.gold, board.frozen_at
     )
     for row in board.rows:
-        if row.is_competing and not row.is_contrastive and row.team_slug:
+        if row.may_be_ranked and row.team_slug:
             row.best_of = number[row.team_slug]
 
 

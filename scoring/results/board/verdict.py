@@ -28,6 +28,12 @@ class UntestedReason(StrEnum):
     MONTHLY = "monthly-ranks"
     ONE_SYSTEM = "one-system"
     NOT_COMPARED = "not-compared"
+    RESCORING = "rescoring"
+    NOT_RESCORED = "not-rescored"
+
+
+#: For these reasons, the verdict names no leader, because some systems have scores of another version.
+REASONS_WITHOUT_LEADER = (UntestedReason.RESCORING, UntestedReason.NOT_RESCORED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +54,10 @@ class RankedSystem:
 class BoardVerdict:
     """The verdict on a board, which names the leader and all systems with a worse rank.
 
-    ``leaders`` contains several systems only if all of them have the best value. If the
-    board ranks its rows without a significance test, ``test`` is empty and ``untested``
-    is the reason.
+    ``leaders`` contains several systems only if all of them have the best value, and is
+    empty if the scores of some systems were computed differently. If the board ranks
+    its rows without a significance test, ``test`` is empty and ``untested`` is the
+    reason.
     """
 
     systems: int
@@ -64,8 +71,8 @@ class BoardVerdict:
     smallest_p: float | None = None
 
     @property
-    def leader(self) -> RankedSystem:
-        return self.leaders[0]
+    def leader(self) -> RankedSystem | None:
+        return self.leaders[0] if self.leaders else None
 
     @property
     def p(self) -> float | None:
@@ -83,6 +90,8 @@ class BoardVerdict:
 
     @property
     def sentences(self) -> list[str]:
+        if self.untested in REASONS_WITHOUT_LEADER:
+            return [str(_UNTESTED_SENTENCES[self.untested])]
         if self.untested is not None:
             return [self._leader_sentence, str(_UNTESTED_SENTENCES[self.untested])]
         if self.smallest_p is not None:
@@ -226,6 +235,14 @@ _UNTESTED_SENTENCES = {
     UntestedReason.NOT_COMPARED: gettext_lazy(
         "The board ranks without a test until all systems have been compared."
     ),
+    UntestedReason.RESCORING: gettext_lazy(
+        "Runs of this board are being rescored. The board names no leader until the numbers of all "
+        "systems can be compared."
+    ),
+    UntestedReason.NOT_RESCORED: gettext_lazy(
+        "Some runs of this board were scored differently from the others. The board names no leader until "
+        "they have been rescored."
+    ),
 }
 
 
@@ -238,10 +255,12 @@ def decide_verdict_on_systems(
     has_means: bool = False,
 ) -> BoardVerdict | None:
     """Return the verdict on the ranked ``systems``, which are sorted best first, or
-    None without ranked systems.
+    None without ranked systems unless runs must be rescored.
 
     ``equal_to_first`` is the number of systems with the best value.
     """
+    if untested in REASONS_WITHOUT_LEADER:
+        return BoardVerdict(systems=len(systems), leaders=(), untested=untested)
     if not systems:
         return None
     leaders, others = tuple(systems[:equal_to_first]), systems[equal_to_first:]

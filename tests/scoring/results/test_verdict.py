@@ -6,10 +6,11 @@ import json
 import numpy as np
 import pytest
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone, translation
 
-from scoring.models import BoardOrder
+from scoring.models import BoardOrder, Rescore, Score, Signature
 from scoring.results.board.comparisons import (
     TopTwoComparison,
     build_separation_of_top_two,
@@ -17,6 +18,7 @@ from scoring.results.board.comparisons import (
 from scoring.results.board.formatting import format_p_value
 from scoring.results.board.standings import compute_board
 from scoring.results.board.verdict import (
+    REASONS_WITHOUT_LEADER,
     RankedSystem,
     UntestedReason,
     decide_verdict_on_systems,
@@ -27,7 +29,7 @@ from scoring.stats.significance import (
     adjust_p_values_by_row,
     find_significantly_better_rows,
 )
-from tasks.models import Phase
+from tasks.models import Phase, Submission
 from tests.scoring import boards
 from tests.scoring.compared import compare, make_phase, scored
 from tests.web.reading import text_of
@@ -103,7 +105,9 @@ def test_with_too_few_units_the_verdict_calls_no_system_tied_or_behind():
     )
 
 
-@pytest.mark.parametrize("reason", UntestedReason)
+@pytest.mark.parametrize(
+    "reason", [each for each in UntestedReason if each not in REASONS_WITHOUT_LEADER]
+)
 def test_a_board_without_a_test_states_so_and_calls_no_system_behind(reason):
     found = verdict(("A", True, None), ("B", False, 0.01), untested=reason)
     said = (
@@ -226,6 +230,97 @@ def test_a_board_of_ranks_alone_has_a_verdict_without_p_values(client):
     assert api["behind"] == [
         {"submission": api["behind"][0]["submission"], "system": "system 1", "p": None}
     ]
+
+
+RESCORING = (
+    "Runs of this board are being rescored. The board names no leader until the numbers of all systems can "
+    "be compared."
+)
+NOT_RESCORED = (
+    "Some runs of this board were scored differently from the others. The board names no leader until they "
+    "have been rescored."
+)
+
+
+@pytest.fixture
+def partly_rescored_phase(compared_phase):
+    """A phase of three systems, of which one already has the number of a newer metric."""
+    run = Submission.objects.get(phase=compared_phase, system="system 9")
+    newer = Signature.objects.create(
+        metric="overlap_f1_micro", column="overlap_f1_micro|v:9", text="v:9", position=0
+    )
+    Score.objects.filter(
+        evaluation__submission=run, shared__metric="overlap_f1_micro"
+    ).update(shared=newer)
+    Rescore.objects.create(phase=compared_phase)
+    Phase.objects.update(version=F("version") + 1)
+    return compared_phase
+
+
+def test_while_runs_are_rescored_every_page_the_api_and_the_files_name_no_leader(
+    client, partly_rescored_phase
+):
+    phase = partly_rescored_phase
+    season = phase.task.season.slug
+    for address in (
+        boards.address("board", phase),
+        "/",
+        reverse("season", args=[season]),
+    ):
+        page = text_of(client.get(address))
+        assert RESCORING in page, address
+        assert "has the best value" not in page, address
+    assert "system 10" not in text_of(client.get("/"))
+    api = client.get(f"/api/v1/phases/{phase.pk}/leaderboard/").json()
+    assert (api["leader"], api["separation"]) == (None, None)
+    assert api["verdict"] == {
+        "leader": None,
+        "equal": [],
+        "tied": [],
+        "behind": [],
+        "test": "",
+        "untested": "rescoring",
+        "unit": "",
+        "units": None,
+        "p": None,
+        "words": RESCORING,
+    }
+    exported = client.get(boards.address("board-json", phase))
+    assert json.loads(exported.content)["verdict"] == api["verdict"]
+    latex = client.get(boards.address("board-tex", phase)).content.decode()
+    assert f"% {RESCORING}" in latex
+    client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
+    assert "Runs dieser Rangliste werden neu ausgewertet." in text_of(
+        client.get(boards.address("board", phase))
+    )
+
+
+def test_a_board_whose_only_new_number_would_be_the_only_ranked_one_names_no_leader(
+    partly_rescored_phase,
+):
+    Submission.objects.filter(system="system 1").update(status="withdrawn")
+    board = compute_board(partly_rescored_phase, VISITOR)
+    assert [row.rank for row in board.rows] == [1, None]
+    assert board.verdict.text == RESCORING
+    assert (board.best, board.rows_that_may_be_first) == ([], [])
+
+
+def test_a_board_of_different_versions_that_nobody_rescores_names_no_leader_either(
+    partly_rescored_phase,
+):
+    Rescore.objects.all().delete()
+    found = compute_board(partly_rescored_phase, VISITOR).verdict
+    assert (found.text, found.leader) == (NOT_RESCORED, None)
+
+
+def test_a_board_names_its_leader_again_once_all_runs_are_rescored(
+    partly_rescored_phase,
+):
+    Score.objects.filter(shared__metric="overlap_f1_micro").update(
+        shared=Signature.objects.get(column="overlap_f1_micro|v:9")
+    )
+    found = compute_board(partly_rescored_phase, VISITOR).verdict
+    assert found.leader.system == "system 10"
 
 
 def test_a_board_that_was_settled_before_verdicts_keeps_its_sentences_until_it_opens_anew(

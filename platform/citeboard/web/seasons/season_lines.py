@@ -138,7 +138,7 @@ def build_listed_seasons(seasons: Sequence[Season]) -> list[ListedSeason]:
                     state,
                     leaders,
                     not leaders and shows_only_baselines_publicly(phase),
-                    load_public_verdict(phase) if leaders else None,
+                    load_public_verdict(phase),
                 )
             )
         lines[task.season_id].append(
