@@ -20,6 +20,7 @@ from citeboard.core.confinement import (
 )
 from tasks.gold import packing
 from tasks.models import Gold, GoldContent, GoldOverlap, Organiser, Season
+from tasks.types import Options, TaskType
 from tasks.types.base import OptionRefused
 from tasks.types.registry import task_types
 
@@ -248,10 +249,10 @@ def _read_gold_digests(gold: Gold) -> tuple[bytes, ...] | None:
             path = storage.copy_to_local_folder(
                 storage.gold_file_storage, gold.file, Path(folder)
             )
-            options = task_type.validate_options(gold.task.options)
+            handed = hand_option_files_to_sandbox(task_type, gold.task.options)
             facts = {
                 "task_type": task_type.slug,
-                "options": options,
+                "options": handed.options,
                 "filename": packing.GOLD,
                 "reading": gold.reading_version,
             }
@@ -261,6 +262,7 @@ def _read_gold_digests(gold: Gold) -> tuple[bytes, ...] | None:
                 facts,
                 owner=None,
                 limits=_make_background_limits(),
+                files=handed.files,
             ) as done:
                 if done.result["problems"]:
                     return None
@@ -272,6 +274,32 @@ def _read_gold_digests(gold: Gold) -> tuple[bytes, ...] | None:
                 return tuple(done.file(name).read_bytes() for name in files)
         except (storage.StoredFileMissing, OptionRefused, UploadUnreadable):
             return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionsInSandbox:
+    """The options of a task for a sandboxed process. ``files`` maps the names of copies
+    in the working folder to the files that the task's options name.
+    """
+
+    options: Options
+    files: dict[str, Path]
+
+
+def hand_option_files_to_sandbox(
+    task_type: TaskType, options: Options
+) -> OptionsInSandbox:
+    """Return the validated options, in which copies replace the files that the operator
+    provides, such as a file of parses. A sandboxed process can read only the copies.
+    """
+    checked = dict(task_type.validate_options(options))
+    files: dict[str, Path] = {}
+    for option in task_type.options:
+        path = Path(checked.get(option.name, ""))
+        if option.may_be_file and path.is_absolute() and path.is_file():
+            checked[option.name] = f"{option.name}-{path.name}"
+            files[checked[option.name]] = path
+    return OptionsInSandbox(options=checked, files=files)
 
 
 def _make_background_limits() -> ResourceLimits:

@@ -31,7 +31,11 @@ from citeboard.core.confinement import (
 from citeboard.teams.models import User
 from tasks.delivery.webhooks.services import queue_webhook_event
 from tasks.gold import early, packing, publishing
-from tasks.gold.content import GOLD_PACKING_FUNCTION, store_gold_digests
+from tasks.gold.content import (
+    GOLD_PACKING_FUNCTION,
+    hand_option_files_to_sandbox,
+    store_gold_digests,
+)
 from tasks.gold.packing import PreparedGold, prepare_gold
 from tasks.models import Gold, Phase, Task
 from tasks.models.seasons import increment_board_version
@@ -168,12 +172,13 @@ def prepare_uploaded_gold(
     If ``inputs`` is not 0, the uploaded file is an archive with this number of separate
     inputs. The files of each input are in a folder whose name is the input's number.
     """
+    handed = hand_option_files_to_sandbox(chosen, options)
     arguments = {
         # All files of a declared task are passed, since participants get some of them.
         "task_type": json.dumps(dict(chosen.declared.files))
         if chosen.declared
         else chosen.slug,
-        "options": chosen.validate_options(options),
+        "options": handed.options,
         "filename": filename,
         "reading": reading,
         "encoding": encoding,
@@ -182,7 +187,12 @@ def prepare_uploaded_gold(
     limits = build_organiser_upload_limits()
     try:
         with read_upload(
-            GOLD_PACKING_FUNCTION, path, arguments, owner=by, limits=limits
+            GOLD_PACKING_FUNCTION,
+            path,
+            arguments,
+            owner=by,
+            limits=limits,
+            files=handed.files,
         ) as done:
             if problems := convert_dicts_to_problems(done.result["problems"]):
                 raise InputRefused(problems)
