@@ -1,10 +1,10 @@
 // Runs before anything is painted: a remembered choice of light or dark stands on the page from the start.
 (function () {
   "use strict";
-  // What scripts say, in the language of the page; pages in English carry no words for them.
+  // Return a text of a script in the language of the page; pages in English need no translations.
   window.citeboardSay = function (english) {
-    const words = document.getElementById("words");
-    return (words && JSON.parse(words.textContent)[english]) || english;
+    const texts = document.getElementById("script-texts");
+    return (texts && JSON.parse(texts.textContent)[english]) || english;
   };
 
   const KEY = "citeboard-theme";

@@ -11,6 +11,7 @@ from html import unescape
 import numpy as np
 import openpyxl
 import pytest
+from django.conf import settings
 from django.template.loader import render_to_string
 from django.urls import reverse
 
@@ -454,6 +455,18 @@ def test_what_all_systems_have_wrong_is_read_together(client, phase, run, staff)
     assert client.get(here, {"instance": "no such"}).status_code == 404
     rows = csv.DictReader(io.StringIO(client.get(here, {"as": "csv"}).content.decode()))
     assert f"answer {other.system}" in next(rows)
+
+
+def test_scripts_find_their_texts_on_the_page_of_all_instances(client, phase, staff):
+    client.force_login(staff)
+    client.defaults["HTTP_ACCEPT_LANGUAGE"] = "de"
+    page = client.get(boards.address("instances", phase)).content.decode()
+    script = (settings.BASE_DIR / "static" / "theme.js").read_text()
+    [name] = re.findall(r'getElementById\("(\S+-texts)"\)', script)
+    [tag] = re.findall(rf'<(\w+) id="{name}"', page)
+    assert tag == "script"
+    ids = re.findall(r'\sid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
 
 
 def test_where_instances_are_shown_and_gold_is_not_all_read_values_without_answers(

@@ -132,7 +132,8 @@ def words_of_scripts() -> SafeString:
     if get_language() == middleware.ENGLISH_LANGUAGE_CODE:
         return SafeString("")
     return json_script(
-        {english: gettext(english) for english in TRANSLATED_SCRIPT_TEXTS}, "words"
+        {english: gettext(english) for english in TRANSLATED_SCRIPT_TEXTS},
+        "script-texts",
     )
 
 
