@@ -44,7 +44,8 @@ LEFT_WINS_BY_LABEL = {LEFT_LABEL: 1.0, RIGHT_LABEL: 0.0, TIE_LABEL: 0.5}
 #: Newton's method stops at steps below ``NEWTON_TOLERANCE`` in log strengths.
 #: Newton's method also stops after ``MAX_NEWTON_STEPS`` steps.
 NEWTON_TOLERANCE, MAX_NEWTON_STEPS = 1e-12, 200
-#: Tables of wins that are in memory at once have at most this many cells.
+#: Tables of wins that are in memory at once have at most this many cells in total.
+#: A single table with more cells is in memory alone.
 #: Fitting strengths needs about ten times the memory of the win tables.
 MAX_WIN_CELLS_IN_MEMORY = 1 << 18
 #: Maximum step of one iteration of Newton's method, in log strengths.
@@ -152,7 +153,8 @@ class WinCounts:
 
     def left_out(self) -> Iterator[Floats]:
         """For each topic, yield a table (k, k) with the wins on all other topics, in
-        blocks (…, k, k). A block of tables has at most ``MAX_WIN_CELLS_IN_MEMORY`` cells.
+        blocks (…, k, k). A block has at most ``MAX_WIN_CELLS_IN_MEMORY`` cells, or a
+        single table.
         """
         at_once = max(1, MAX_WIN_CELLS_IN_MEMORY // max(1, self.size**2))
         ends = np.searchsorted(self.topics, np.arange(self.number_of_topics + 1))

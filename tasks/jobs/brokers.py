@@ -128,7 +128,7 @@ def _write_to_pipes() -> None:
                 pipe.unlink(missing_ok=True)
             continue
         try:
-            # If the pipe is full, the reader will wake up without this byte.
+            # A full pipe already contains bytes that wake up the reader.
             with suppress(BlockingIOError):
                 os.write(end, b".")
         finally:

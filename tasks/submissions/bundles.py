@@ -215,7 +215,7 @@ def submit_bundle(  # noqa: PLR0913  (each is a field of the form)
         store_run_file(upload, sha256, is_checked=is_read) as stored,
         transaction.atomic(),
     ):
-        # The lock makes simultaneous submissions of the team count tries one by one.
+        # The lock makes simultaneous submissions of a team use tries one after another.
         lock_approved_entry(parts[0].phase, team)
         if before := _find_bundle_by_key(season, team, details, sha256):
             delete_stored_run_file(stored.file)

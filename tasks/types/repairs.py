@@ -90,8 +90,8 @@ class _TriedRecords:
 
     @property
     def is_constant(self) -> bool:
-        """Return True if a field that the repair renamed has the same value in all of
-        several records.
+        """Return True if there are several records, and a field that the repair renamed
+        has the same value in all records.
         """
         return len(self.records) > 1 and any(
             len({json.dumps(record[name]) for record in self.records}) == 1

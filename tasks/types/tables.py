@@ -312,8 +312,11 @@ class RunTableColumns:
 
 
 def is_run_table(file: InputFile, columns: RunTableColumns) -> bool:
-    """Return True if the file is CSV or TSV according to its extension, or to the
-    column names in its first line.
+    """Return True if the file is CSV or TSV according to the column names in its first
+    line, or to its extension.
+
+    A file whose first line begins as JSON is no table. A file of rankings whose first
+    line has the number of fields of a TREC run is no table unless it names a column.
     """
     head = read_first_nonempty_line(file)
     if head.startswith(("{", "[")):

@@ -236,7 +236,9 @@ def build_storage_path(folder: FolderStorage, name: str) -> str:
 
 
 def delete_task(*, task: Task, by: User) -> bool:
-    """Delete a task, and return True if its gold and results are lost permanently."""
+    """Delete a task, and return True if gold or baseline runs were deleted with the
+    task, which nobody can take back.
+    """
     phases = Phase.objects.filter(task=task)
     with transaction.atomic():
         gold = Gold.objects.filter(task=task)
@@ -246,7 +248,9 @@ def delete_task(*, task: Task, by: User) -> bool:
 
 
 def delete_phase(*, phase: Phase, by: User) -> bool:
-    """Delete a phase, and return True if its computed results are lost permanently."""
+    """Delete a phase, and return True if baseline runs were deleted with the phase,
+    which nobody can take back.
+    """
     with transaction.atomic():
         phases = Phase.objects.filter(pk=phase.pk)
         has_more = _delete_gold_and_baseline_runs(

@@ -292,8 +292,8 @@ def _check_field_names(
 def _check_conclusion_tables(
     tables: Sequence[PrintedTable], findings: SeasonFileProblems
 ) -> None:
-    """Report conclusions that name no table of the paper, or that compare no values in
-    the tables.
+    """Report conclusions that name an unknown table, or that compare no values in the
+    tables.
     """
     by_name = {table.name: table for table in tables}
     for table in tables:

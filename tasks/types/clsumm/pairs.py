@@ -131,10 +131,10 @@ def _pair_under_official_rules(
 ) -> Iterator[CitanceAndAnswer]:
     """Yield the pairs of one gold file in the same way as the official programs.
 
-    A later line replaces an earlier line with the same key. A line without a quoted
-    sentence is not paired, but an answer with the key of the line is marked as known.
-    Among gold lines with the same key, the line with ``is_last`` is used, or the line
-    with the highest citance number if no line has ``is_last``.
+    A gold line without a quoted sentence is not paired, but an answer with the key of
+    the line is marked as known. Among gold lines with the same key, lines with
+    ``is_last`` come before other lines, and the line with the highest citance number is
+    used. Among answers with the same key, the last answer is used.
     """
     keys = {key(citance) for citance in file.citances if citance.has_key}
     gold: dict[tuple[str, ...], citances.CitanceAnnotation] = {}

@@ -1,9 +1,9 @@
 """Convert the rows of a gold file to one record per instance, with the answer in a
 single field.
 
-The file may compose the id of an instance from several fields, or use the row number as
-id. The file may divide an answer between several columns or rows, or encode the answer
-as a vector, a separated text or a list of records.
+The id of an instance may consist of several fields, or be the number of the row. An
+answer may consist of several columns or rows, or be a vector, a separated text or a
+list of records.
 """
 
 import json
