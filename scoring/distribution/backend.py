@@ -20,7 +20,7 @@ import re
 import tokenize
 import tomllib
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from itertools import accumulate
 from pathlib import Path, PurePosixPath
@@ -148,7 +148,13 @@ def build_wheel_archive(root: Path) -> tuple[str, bytes]:
             entry.compress_type = zipfile.ZIP_DEFLATED
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, content)
-    return f"{about}-py3-none-any.whl", packed.getvalue()
+    return read_wheel_name(root), packed.getvalue()
+
+
+def read_wheel_name(root: Path) -> str:
+    """Return the file name of the wheel that ``build_wheel_archive`` builds."""
+    project = _read_project_table(root)
+    return f"{project['name']}-{project['version']}-py3-none-any.whl"
 
 
 def read_project_version(root: Path) -> str:
@@ -295,43 +301,55 @@ def _read_wheel_content(path: Path) -> bytes:
     """
     content = path.read_bytes()
     if path.suffix == ".py":
-        source = remove_private_docstrings(remove_comments(content.decode()))
-        source = remove_private_annotations(source)
-        source = remove_continuation_indents(remove_docstring_indents(source))
-        source = shorten_block_indents(source)
-        return replace_names_for_wheel(source).encode()
+        return replace_names_for_wheel(shorten_module(content.decode())).encode()
     if path.name == "card.md":
         return replace_names_for_wheel(content.decode()).encode()
     return content
 
 
-def remove_private_docstrings(source: str) -> str:
-    """Return the source of a module without the docstrings of private functions and
-    classes, which `help` and pages do not show. Each line of code keeps its line number.
+def shorten_module(source: str) -> str:
+    """Return the source of a module without what only developers read. Each line of code
+    keeps its line number, so that tracebacks match the lines of a checkout.
     """
-    lines = source.splitlines(keepends=True)
-    for node in _iterate_private_definitions(ast.parse(source), is_private=False):
+    lines, tree = source.splitlines(keepends=True), ast.parse(source)
+    remove_private_docstrings(lines, tree)
+    remove_docstring_indents(lines, tree)
+    remove_private_annotations(lines, tree)
+    tokens = tokenize_lines(lines)
+    remove_comments(lines, tokens)
+    remove_continuation_indents(lines, tokens)
+    shorten_block_indents(lines, tokens)
+    return "".join(lines)
+
+
+def tokenize_lines(lines: Iterable[str]) -> list[tokenize.TokenInfo]:
+    return list(tokenize.generate_tokens(iter(lines).__next__))
+
+
+def remove_private_docstrings(lines: list[str], tree: ast.Module) -> None:
+    """Remove the docstrings of private functions and classes, which `help` and pages do
+    not show.
+    """
+    for node in _iterate_private_definitions(tree, is_private=False):
         first, *rest = node.body
         # A body that is only a docstring keeps the docstring.
         if rest and ast.get_docstring(node, clean=False) is not None:
             begin, end = first.lineno - 1, first.end_lineno or first.lineno
             lines[begin:end] = ["\n"] * (end - begin)
-    return "".join(lines)
 
 
-def remove_private_annotations(source: str) -> str:
-    """Return the source of a module without the annotations of private functions.
-    Decorators such as `singledispatch` may read annotations, so a decorated function
-    keeps its annotations. Each line of code keeps its line number.
+def remove_private_annotations(lines: list[str], tree: ast.Module) -> None:
+    """Remove the annotations of private functions. Decorators such as `singledispatch`
+    may read annotations, so a decorated function keeps its annotations.
     """
-    content = source.encode()
+    content = "".join(lines).encode()
     line_starts = [0, *accumulate(map(len, content.splitlines(keepends=True)))]
 
     def find_offset(row: int | None, column: int | None) -> int:
         return line_starts[(row or 1) - 1] + (column or 0)
 
     spans = []
-    for node in _iterate_private_definitions(ast.parse(source), is_private=False):
+    for node in _iterate_private_definitions(tree, is_private=False):
         if isinstance(node, ast.ClassDef) or node.decorator_list:
             continue
         for child in ast.walk(node.args):
@@ -346,46 +364,43 @@ def remove_private_annotations(source: str) -> str:
     for begin, end in sorted(spans, reverse=True):
         line_breaks = b"\n" * content[begin:end].count(b"\n")
         content = content[:begin].rstrip(b" ") + line_breaks + content[end:]
-    return content.decode()
+    lines[:] = content.decode().splitlines(keepends=True)
 
 
-def remove_docstring_indents(source: str) -> str:
-    """Return the source of a module, in which further lines of a docstring do not repeat
-    the indentation of the first line. `inspect.getdoc` returns the same text.
+def remove_docstring_indents(lines: list[str], tree: ast.Module) -> None:
+    """Remove the indentation of the first line of a docstring from its further lines.
+    `inspect.getdoc` returns the same text.
     """
-    lines = source.splitlines(keepends=True)
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, _DefinitionNode) and ast.get_docstring(node) is not None:
             first = node.body[0]
             indent = " " * first.col_offset
             for number in range(first.lineno, first.end_lineno or first.lineno):
                 lines[number] = lines[number].removeprefix(indent)
-    return "".join(lines)
 
 
-def remove_continuation_indents(source: str) -> str:
-    """Return the source of a module, in which further lines of an expression in brackets
-    are indented by one space. Texts over several lines stay as they are.
+def remove_continuation_indents(
+    lines: list[str], tokens: Iterable[tokenize.TokenInfo]
+) -> None:
+    """Indent further lines of an expression in brackets by one space. Texts over several
+    lines stay as they are.
     """
-    lines = source.splitlines(keepends=True)
     depth = 0
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+    for token in tokens:
         if token.type == tokenize.OP:
             depth += (token.string in "([{") - (token.string in ")]}")
         elif token.type == tokenize.NL and depth and token.end[0] < len(lines):
             row = token.start[0]
             if text := lines[row].lstrip():
                 lines[row] = f" {text}"
-    return "".join(lines)
 
 
-def shorten_block_indents(source: str) -> str:
-    """Return the source of a module, in which each level of a block is indented by one
-    space. Each line of code keeps its line number.
-    """
-    lines = source.splitlines(keepends=True)
+def shorten_block_indents(
+    lines: list[str], tokens: Iterable[tokenize.TokenInfo]
+) -> None:
+    """Indent each level of a block by one space."""
     level, is_first = 0, True
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+    for token in tokens:
         if token.type in (tokenize.INDENT, tokenize.DEDENT):
             level += 1 if token.type == tokenize.INDENT else -1
         elif token.type == tokenize.NEWLINE:
@@ -395,7 +410,6 @@ def shorten_block_indents(source: str) -> str:
             if row <= len(lines):
                 lines[row - 1] = " " * level + lines[row - 1][column:]
             is_first = False
-    return "".join(lines)
 
 
 def _iterate_private_definitions(
@@ -405,6 +419,9 @@ def _iterate_private_definitions(
     definitions and of functions.
     """
     for child in ast.iter_child_nodes(node):
+        # No expression contains a definition.
+        if isinstance(child, ast.expr):
+            continue
         if not isinstance(child, _DefinitionNode):
             yield from _iterate_private_definitions(child, is_private=is_private)
             continue
@@ -417,14 +434,9 @@ def _iterate_private_definitions(
         )
 
 
-def remove_comments(source: str) -> str:
-    """Return the source of a module without comments, which are meant for developers.
-    Each line of code keeps its line number, so that tracebacks match the lines of a
-    checkout.
-    """
-    lines = source.splitlines(keepends=True)
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+def remove_comments(lines: list[str], tokens: Iterable[tokenize.TokenInfo]) -> None:
+    """Remove comments, which are meant for developers."""
+    for token in tokens:
         if token.type == tokenize.COMMENT:
             row, column = token.start
             lines[row - 1] = f"{lines[row - 1][:column].rstrip()}\n"
-    return "".join(lines)

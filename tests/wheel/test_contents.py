@@ -27,6 +27,7 @@ from scoring.distribution.backend import (
     remove_private_docstrings,
     replace_names_for_wheel,
     shorten_block_indents,
+    tokenize_lines,
 )
 
 
@@ -157,6 +158,18 @@ def test_names_of_modules_are_replaced_and_nothing_else(written, read):
     assert replace_names_for_wheel(written) == read
 
 
+def edited_by_tree(edit, source: str) -> str:
+    lines = source.splitlines(keepends=True)
+    edit(lines, ast.parse(source))
+    return "".join(lines)
+
+
+def edited_by_tokens(edit, source: str) -> str:
+    lines = source.splitlines(keepends=True)
+    edit(lines, tokenize_lines(lines))
+    return "".join(lines)
+
+
 @pytest.mark.parametrize(
     ("source", "left"),
     [
@@ -167,7 +180,7 @@ def test_names_of_modules_are_replaced_and_nothing_else(written, read):
     ],
 )
 def test_comments_are_left_out_and_every_line_keeps_its_number(source, left):
-    assert remove_comments(source) == left
+    assert edited_by_tokens(remove_comments, source) == left
 
 
 @pytest.mark.parametrize(
@@ -198,7 +211,7 @@ def test_comments_are_left_out_and_every_line_keeps_its_number(source, left):
 def test_docstrings_of_private_names_are_left_out_and_every_line_keeps_its_number(
     source, left
 ):
-    assert remove_private_docstrings(source) == left
+    assert edited_by_tree(remove_private_docstrings, source) == left
 
 
 def test_docstrings_keep_their_text_without_the_indentation_of_the_code():
@@ -207,7 +220,7 @@ def test_docstrings_keep_their_text_without_the_indentation_of_the_code():
         '    def text(self):\n        """Return\n        it.\n        """\n'
         '        return """\n        text"""\n'
     )
-    narrow = remove_docstring_indents(source)
+    narrow = edited_by_tree(remove_docstring_indents, source)
     assert narrow == (
         'class Row:\n    """A row.\n\n    An example.\n"""\n\n'
         '    def text(self):\n        """Return\nit.\n"""\n'
@@ -222,7 +235,7 @@ def test_expressions_over_several_lines_are_indented_by_one_space():
         "def total(rows):\n    return sum(\n        row.size\n\n        for row in rows\n"
         '    ) + len("""\n        text""")\n'
     )
-    narrow = remove_continuation_indents(source)
+    narrow = edited_by_tokens(remove_continuation_indents, source)
     assert narrow == (
         "def total(rows):\n    return sum(\n row.size\n\n for row in rows\n"
         ' ) + len("""\n        text""")\n'
@@ -235,7 +248,7 @@ def test_blocks_are_indented_by_one_space_a_level():
         "if size:\n    # why\n    for row in rows:\n        total += (\n            row)\n\n"
         '    text = """\n        text"""\nelse:\n    total = 0\n'
     )
-    narrow = shorten_block_indents(source)
+    narrow = edited_by_tokens(shorten_block_indents, source)
     assert narrow == (
         "if size:\n    # why\n for row in rows:\n  total += (\n            row)\n\n"
         ' text = """\n        text"""\nelse:\n total = 0\n'
@@ -248,7 +261,7 @@ def test_private_functions_lose_their_annotations_and_no_line():
         "def _total(\n    rows: list[\n        int\n    ], *more: int, é: str = 'x'\n) -> int:\n"
         "    count: int = 0\n    return count\n"
     )
-    assert remove_private_annotations(source) == (
+    assert edited_by_tree(remove_private_annotations, source) == (
         "def _total(\n    rows\n\n, *more, é = 'x'\n):\n"
         "    count: int = 0\n    return count\n"
     )
@@ -265,7 +278,20 @@ def test_private_functions_lose_their_annotations_and_no_line():
     ids=["public function", "public method", "decorated function", "fields"],
 )
 def test_other_annotations_stay(source):
-    assert remove_private_annotations(source) == source
+    assert edited_by_tree(remove_private_annotations, source) == source
+
+
+def test_a_module_is_edited_in_all_ways_at_once_and_every_line_keeps_its_number():
+    source = (
+        'class Row:\n    """A row.\n\n    Of scores.\n    """\n\n'
+        "    def _total(self, rows: list[int]) -> int:  # in bytes\n"
+        '        """Sum."""\n        return sum(\n            rows,  # all\n        )\n'
+    )
+    assert backend.shorten_module(source) == (
+        'class Row:\n """A row.\n\nOf scores.\n"""\n\n'
+        " def _total(self, rows):\n"
+        "\n  return sum(\n rows,\n )\n"
+    )
 
 
 @pytest.mark.parametrize(
