@@ -21,7 +21,7 @@ from citeboard.teams.membership import (
     sign_invitation_secret,
 )
 from citeboard.teams.models import Team, Token, User
-from citeboard.web.guides import build_site_wheel
+from citeboard.web.guides import find_site_wheel_name
 from scoring.exchange.mounted import find_mounted_archive, verify_and_mount_archive
 from scoring.models import (
     BackgroundJob,
@@ -132,7 +132,7 @@ class Scene:
             "name": "json",
             "guide": "api",
             "archive": archives.SLUG,
-            "file": build_site_wheel().name,
+            "file": find_site_wheel_name(),
             "key": "no-such-key",
             "uidb36": "x",
             "url": "nowhere",

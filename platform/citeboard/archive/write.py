@@ -16,7 +16,6 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import quote
 
-from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.core.files import File
 from django.db.models import Q
@@ -31,7 +30,7 @@ from citeboard.archive.battles import find_public_battles
 from citeboard.archive.estimates import write_estimates
 from citeboard.background.kinds import JobOutcome, record_progress
 from citeboard.core import storage
-from scoring.distribution.backend import build_wheel_archive
+from citeboard.web.guides import build_site_wheel
 from scoring.exchange import linked_data, results
 from scoring.figures import as_svg
 from scoring.models import (
@@ -164,14 +163,14 @@ class _SeasonArchiveWriter:
         for name in ("boards", "tests", "runs", "scores", "receipts", "gold", "wheel"):
             (self.base / name).mkdir(parents=True)
         # Readers can verify the archive with the scorer, a Python wheel in the archive.
-        name_of_wheel, content = build_wheel_archive(settings.BASE_DIR)
-        (self.base / "wheel" / name_of_wheel).write_bytes(content)
+        wheel = build_site_wheel()
+        (self.base / "wheel" / wheel.name).write_bytes(wheel.content)
         facts: dict[str, Any] = {
             "format": verify.ARCHIVE_FORMAT,
             "format_version": verify.ARCHIVE_FORMAT_VERSION,
             "version": version,
             "written": timezone.now().isoformat(),
-            "wheel": name_of_wheel,
+            "wheel": wheel.name,
             "season": {
                 "slug": self.season.slug,
                 "title": self.season.title,

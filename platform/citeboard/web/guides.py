@@ -22,7 +22,7 @@ from drf_spectacular.generators import SchemaGenerator
 from citeboard.core.markdown import group_guides, load_guides, search_guides
 from citeboard.core.middleware import ENGLISH_LANGUAGE_CODE
 from citeboard.web.pages import paginate_rows
-from scoring.distribution.backend import build_wheel_archive
+from scoring.distribution.backend import build_wheel_archive, read_wheel_name
 from scoring.exchange.mounted import (
     MountedArchive,
     find_mounted_archive,
@@ -135,6 +135,12 @@ class ScorerWheel:
 def build_site_wheel() -> ScorerWheel:
     """Return the Python wheel of the offline scorer, built once for each process."""
     return ScorerWheel(*build_wheel_archive(settings.BASE_DIR))
+
+
+@cache
+def find_site_wheel_name() -> str:
+    """Return the file name of the wheel without building the wheel."""
+    return read_wheel_name(settings.BASE_DIR)
 
 
 @require_safe

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_safe
 from citeboard.core import storage
 from citeboard.core.storage.downloads import serve_opened_file, serve_stored_file
 from citeboard.teams.api import find_user_of_request
-from citeboard.web.guides import build_site_wheel
+from citeboard.web.guides import find_site_wheel_name
 from citeboard.web.pages import ViewResult, build_phase_context, phase_reader_pages
 from scoring.exchange import citations, data_sets
 from scoring.exchange.results import (
@@ -363,7 +363,7 @@ def build_recomputation_commands(
 def _build_recomputation_command(
     phase: Phase, run: Submission, gold: Gold, command: str
 ) -> str:
-    wheel = build_absolute_site_address("client-file", build_site_wheel().name)
+    wheel = build_absolute_site_address("client-file", find_site_wheel_name())
     scorer = command.removeprefix("python -m scoring")
     gold_address = build_absolute_site_address(
         "gold", *list_season_task_and_phase_slugs(phase), gold.number
