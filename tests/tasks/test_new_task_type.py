@@ -5,13 +5,17 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.test import Client
 from django.urls import reverse
 
 from citeboard.core import confinement
@@ -26,10 +30,12 @@ from tasks.models import Job, Phase, Submission
 from tasks.seasons import cards
 from tasks.types import registry, task_type, task_types
 from tests import factories
+from tests.kept_worlds import KeptWorld, keep_world, kept_folder
 from tests.scoring import boards, offline
 from tests.tasks import test_every_type as every_type
 from tests.web.reading import text_of
 
+PAGE = settings.BASE_DIR / "docs" / "new-task-type.md"
 SLUG, PACKAGE = "citation-worthiness", "citation_worthiness"
 BLOCK = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```\n", re.DOTALL)
 CACHES = (
@@ -44,8 +50,8 @@ def forget() -> None:
 
 
 @pytest.fixture
-def page(root: Path) -> str:
-    return (root / "docs" / "new-task-type.md").read_text()
+def page() -> str:
+    return PAGE.read_text()
 
 
 @pytest.fixture
@@ -53,11 +59,11 @@ def files(page: str) -> dict[str, str]:
     return dict(BLOCK.findall(page))
 
 
-@pytest.fixture
-def installed(page, files, tmp_path, monkeypatch) -> Path:
-    """The folder of the page as an installed package, found by its entry point and by nothing else."""
-    site = tmp_path / "site"
-    for name, content in files.items():
+@contextmanager
+def installed_in(site: Path) -> Iterator[Path]:
+    """Write the folder of the page as an installed package, found by its entry point and by nothing else."""
+    page = PAGE.read_text()
+    for name, content in BLOCK.findall(page):
         (site / name).parent.mkdir(parents=True, exist_ok=True)
         (site / name).write_text(content)
     [point] = re.findall(r'entry-points\."(.*)"\]\n(\S+ = )"(.*)"\n', page)
@@ -67,30 +73,41 @@ def installed(page, files, tmp_path, monkeypatch) -> Path:
         "Metadata-Version: 2.1\nName: worthiness-example\nVersion: 1.0\n"
     )
     (info / "entry_points.txt").write_text("[{}]\n{}{}\n".format(*point))
-    monkeypatch.syspath_prepend(site)
-    for module, name in (
-        (child, "build_scorer_environment"),
-        (pool, "build_process_environment"),
-    ):
-        real = getattr(module, name)
-        monkeypatch.setattr(
-            module, name, lambda *given, real=real: with_path(real(*given), site)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(site)
+        for module, name in (
+            (child, "build_scorer_environment"),
+            (pool, "build_process_environment"),
+        ):
+            real = getattr(module, name)
+            patch.setattr(
+                module, name, lambda *given, real=real: with_path(real(*given), site)
+            )
+        patch.setattr(
+            confinement,
+            "SANDBOX_READABLE_CODE_FOLDERS",
+            (*confinement.SANDBOX_READABLE_CODE_FOLDERS, site),
         )
-    monkeypatch.setattr(
-        confinement,
-        "SANDBOX_READABLE_CODE_FOLDERS",
-        (*confinement.SANDBOX_READABLE_CODE_FOLDERS, site),
-    )
-    monkeypatch.setattr(
-        confinement, "_create_pool", cache(confinement._create_pool.__wrapped__)
-    )
-    forget()
-    yield site / PACKAGE
-    if confinement._create_pool.cache_info().currsize:
-        confinement.get_sandbox_pool().close()
-    forget()
-    for module in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
-        del sys.modules[module]
+        patch.setattr(
+            confinement, "_create_pool", cache(confinement._create_pool.__wrapped__)
+        )
+        forget()
+        try:
+            yield site / PACKAGE
+        finally:
+            if confinement._create_pool.cache_info().currsize:
+                confinement.get_sandbox_pool().close()
+            forget()
+            for module in [
+                name for name in sys.modules if name.partition(".")[0] == PACKAGE
+            ]:
+                del sys.modules[module]
+
+
+@pytest.fixture
+def installed(tmp_path) -> Iterator[Path]:
+    with installed_in(tmp_path / "site") as folder:
+        yield folder
 
 
 def with_path(environment: dict[str, str], site: Path) -> dict[str, str]:
@@ -100,9 +117,7 @@ def with_path(environment: dict[str, str], site: Path) -> dict[str, str]:
     }
 
 
-@pytest.fixture
-def phase(db, installed, tmp_path) -> Phase:
-    season = tmp_path / "season"
+def write_season(season: Path, installed: Path) -> None:
     season.mkdir()
     for name in ("gold.jsonl", "run.jsonl"):
         twice(installed / "sample" / name, season / name)
@@ -112,8 +127,6 @@ def phase(db, installed, tmp_path) -> Phase:
         '[[tasks.phases]]\nslug = "open"\ntitle = "Open"\nopens = 2020-01-01T00:00:00Z\n'
         "closes = 2090-01-01T00:00:00Z\n"
     )
-    call_command("load_season", str(season))
-    return Phase.objects.get(task__season__slug="cite")
 
 
 def twice(sample: Path, path: Path) -> None:
@@ -134,17 +147,36 @@ def uploaded(client, phase: Phase, content: bytes, do: str = "submit"):
     return client.post(boards.address("upload", phase), data)
 
 
+def open_phase() -> Phase:
+    return Phase.objects.get(task__season__slug="cite")
+
+
+def make_board() -> None:
+    """Load the season, and let a worker's child score the sample's run and the baseline."""
+    folder = kept_folder()
+    with installed_in(folder / "site") as package:
+        write_season(folder / "season", package)
+        call_command("load_season", str(folder / "season"))
+        phase = open_phase()
+        member = factories.make_user()
+        factories.make_team(season=phase.task.season, lead=member)
+        client = Client()
+        client.force_login(member)
+        uploaded(client, phase, (folder / "season" / "run.jsonl").read_bytes())
+        call_command("run_baselines", "cite")
+        worked_off()
+
+
+@pytest.fixture(scope="module")
+def kept_board(django_db_setup, django_db_blocker) -> KeptWorld:
+    return keep_world(make_board, django_db_blocker)
+
+
 @pytest.fixture
-def board(phase, tmp_path, client) -> Phase:
-    """With the sample's run and the baseline, both scored by a worker's child."""
-    member = factories.make_user()
-    factories.make_team(season=phase.task.season, lead=member)
-    client.force_login(member)
-    uploaded(client, phase, (tmp_path / "season" / "run.jsonl").read_bytes())
-    call_command("run_baselines", "cite")
-    worked_off()
-    client.logout()
-    return phase
+def board(db, kept_board, installed) -> Phase:
+    """Its processes that read and score files start once for all tests."""
+    kept_board()
+    return open_phase()
 
 
 def test_the_type_has_five_files_and_at_most_150_lines_of_python_and_card(files):
@@ -306,7 +338,7 @@ def test_a_bad_option_is_a_sentence_and_exit_code_2(installed, capsys):
 
 
 def test_a_refused_upload_names_its_lines_and_a_good_one_is_scored_as_offline(
-    board, tmp_path, client, capsys
+    board, installed, tmp_path, client, capsys
 ):
     client.force_login(Submission.objects.exclude(team=None).get().team.members.get())
     refused = text_of(
@@ -314,6 +346,7 @@ def test_a_refused_upload_names_its_lines_and_a_good_one_is_scored_as_offline(
     )
     assert "“perhaps” is no label" in refused
     season = tmp_path / "season"
+    write_season(season, installed)
     expected = offline.score(
         capsys, SLUG, [season / "gold.jsonl"], season / "run.jsonl"
     )["metrics"]
