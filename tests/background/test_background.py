@@ -5,6 +5,7 @@ import datetime as dt
 import pytest
 from django.db import transaction
 from django.db.models import QuerySet
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django_q.models import OrmQ
 
@@ -245,3 +246,18 @@ def test_who_organises_no_more_gets_nothing_done(client, phase, run, organiser):
     [job] = work_off()
     assert job.state == "failed"
     assert not Sheet.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("state", "label"),
+    [
+        (Job.State.QUEUED, "waiting for a worker"),
+        (Job.State.WAITING, "waiting for a worker"),
+        (Job.State.RUNNING, "under way"),
+        (Job.State.FAILED, "failed"),
+    ],
+)
+def test_a_list_of_background_jobs_names_the_state_of_each(state, label):
+    job = BackgroundJob(pk=1, kind=BackgroundJob.Kind.JUDGE, job=Job(state=state))
+    page = render_to_string("background/_jobs.html", {"jobs": [job]})
+    assert f", {label}</span>" in page
