@@ -24,6 +24,7 @@ from scoring.human.estimates import (
 from scoring.human.sheets import SheetRefused
 from scoring.models import EstimateSheet, Judge
 from scoring.offline.estimated_units import LABEL_KIND_BY_UNIT_KIND
+from scoring.results.board.estimates import get_kind_of_labels
 from scoring.worker.child import ScoringOfRunFailed
 from scoring.worker.estimating import (
     SampleParameters,
@@ -47,7 +48,7 @@ from tasks.types.judge_views import (
     replace_first_judge_in_options,
     replaced_judges,
 )
-from tasks.types.ledger import ENTAILS_KIND, NO_VALID_LABEL, Judgement
+from tasks.types.ledger import NO_VALID_LABEL, Judgement
 from tasks.types.problems import ProblemList
 from tasks.types.stored_judges import list_ledger_judges
 
@@ -420,8 +421,7 @@ def count_ledger_labels(sheet: EstimateSheet) -> int:
     """
     judges = Judge.objects.filter(
         season=sheet.phase.task.season_id,
-        # Sheets of earlier releases have pairs of claims alone.
-        kind=sheet.result.get("kind", ENTAILS_KIND),
+        kind=get_kind_of_labels(sheet),
         name=PEOPLE_JUDGE_NAME,
         digest=sheet.result.get("name") or _read_stored_sheet(sheet).name,
     )

@@ -9,7 +9,7 @@ from tasks.models import Season
 from tests.archive.test_archive import export, over, rewrite, verified
 from tests.web.test_estimates import make_world, published
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.both_databases]
 
 
 @pytest.fixture
@@ -29,6 +29,29 @@ def test_estimates_are_computed_again_from_an_archive(ended, tmp_path, capsys):
     [entry] = json.loads((archive / "season.json").read_text())["estimates"]
     lines = entry["measures"]["citation_precision"]
     assert (len(lines["systems"]), len(lines["differences"])) == (2, 1)
+
+
+def test_an_archive_has_the_newest_published_estimates_of_each_kind(tmp_path, capsys):
+    organiser, phase, _runs = make_world()
+    outdated = published(organiser, phase, "citations")
+    newest = [published(organiser, phase, of) for of in ("citations", "nuggets")]
+    slug = phase.task.season.slug
+    over(slug)
+    archive = export(tmp_path / "archive", "--with-gold", season=slug)
+    entries = json.loads((archive / "season.json").read_text())["estimates"]
+    assert {entry["of"]: entry["people"] for entry in entries} == {
+        sheet.of: f"estimates/{sheet.pk}.jsonl" for sheet in newest
+    }
+    assert not (archive / f"estimates/{outdated.pk}.jsonl").exists()
+    assert not [line for line in verified(capsys, archive, 0) if "estimates" in line]
+
+    def change(season):
+        [entry] = (own for own in season["estimates"] if own["of"] == "citations")
+        entry["measures"]["citation_precision"]["systems"][0]["estimated"] = 0.5
+
+    rewrite(archive / "season.json", change)
+    told = verified(capsys, archive, 1)
+    assert [line for line in told if "estimates citation_precision" in line]
 
 
 def test_an_archive_names_no_person_and_has_no_text_of_a_sheet(ended, tmp_path):

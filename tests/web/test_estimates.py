@@ -210,6 +210,82 @@ def test_the_board_shows_the_estimates_that_were_published_last(world, client):
     assert client.get(public(phase, "json")).json()["of"] == "citations"
 
 
+@pytest.fixture
+def both_kinds(world):
+    """Publish estimates from labels of citations, and later from labels of nuggets."""
+    organiser, phase, _runs = world
+    return [published(organiser, phase, of) for of in ("citations", "nuggets")]
+
+
+def test_the_tab_shows_the_newest_published_sheet_of_each_kind(
+    world, both_kinds, client
+):
+    organiser, phase, _runs = world
+    newest = drawn(organiser, phase, "citations", labels=40)
+    bring(organiser, phase, newest, filled(newest))
+    publish(organiser, phase, newest)
+    told = text_of(client.get(public(phase)))
+    nuggets, citations = told.split("Labels of ")[1:]
+    assert nuggets.startswith("nuggets People labelled a random sample, 60 units")
+    assert "Vital nuggets" in nuggets
+    assert citations.startswith("citations People labelled a random sample, 40 units")
+    assert "Citation precision" in citations
+    assert "nugget" not in citations.lower()
+    signed_in(organiser).post(organise("-take-back", phase, newest.pk))
+    told = text_of(client.get(public(phase)))
+    assert told.count("People labelled a random sample, 60 units") == 2
+
+
+def test_files_and_programs_have_the_estimates_of_each_kind(world, both_kinds, client):
+    _organiser, phase, _runs = world
+    facts = client.get(f"/api/v1/phases/{phase.pk}/estimates/").json()
+    assert facts == client.get(public(phase, "json")).json()
+    nuggets, citations = facts["by_kind"]
+    assert (nuggets["of"], citations["of"]) == ("nuggets", "citations")
+    assert {name: facts[name] for name in nuggets} == nuggets, "published last"
+    by_measure = {line["measure"]: "citations" for line in citations["estimates"]}
+    by_measure |= {line["measure"]: "nuggets" for line in nuggets["estimates"]}
+    rows = csv.DictReader(
+        io.StringIO(client.get(public(phase, "csv")).content.decode())
+    )
+    assert {row["measure"]: row["of"] for row in rows} == by_measure
+
+
+def test_a_kind_whose_numbers_have_all_changed_is_left_out(world, both_kinds, client):
+    _organiser, phase, runs = world
+    for run in runs:
+        scores = run.evaluations.get().scores
+        scores.filter(shared__metric__startswith="nuggets").update(value=0.123)
+    phase.refresh_from_db()
+    type(phase).objects.filter(pk=phase.pk).update(version=phase.version + 1)
+    facts = client.get(public(phase, "json")).json()
+    assert facts["of"] == "citations"
+    assert [own["of"] for own in facts["by_kind"]] == ["citations"]
+    assert "Labels of nuggets" not in text_of(client.get(public(phase)))
+
+
+def test_a_frozen_board_shows_the_kinds_that_were_published_before(world, client):
+    organiser, phase, _runs = world
+    published(organiser, phase, "citations")
+    type(phase).objects.filter(pk=phase.pk).update(frozen_from=timezone.now())
+    published(organiser, phase, "nuggets")
+    told = text_of(client.get(public(phase)))
+    assert "Labels of citations" in told
+    assert "Labels of nuggets" not in told
+    assert "Labels of nuggets" in text_of(signed_in(organiser).get(public(phase)))
+
+
+def test_the_list_of_sheets_names_the_kind_of_labels(world, both_kinds):
+    organiser, phase, _runs = world
+    client = signed_in(organiser)
+    told = text_of(client.get(organise("", phase)))
+    citations, nuggets = both_kinds
+    assert f"Sheet {citations.pk}: citations" in told
+    assert f"Sheet {nuggets.pk}: nuggets" in told
+    sheets = client.get(f"/api/v1/phases/{phase.pk}/estimate-sheets/").json()
+    assert [sheet["kind"] for sheet in sheets] == ["supports", "assigns"]
+
+
 def test_an_estimate_of_a_number_that_has_changed_is_left_out(world, client):
     organiser, phase, runs = world
     published(organiser, phase)

@@ -17,7 +17,11 @@ from citeboard.api.seasons import organised_phase_or_404, visible_phase_or_404
 from citeboard.api.serializers import build_serializer
 from citeboard.core import storage
 from scoring.models import EstimateSheet
-from scoring.results.board.estimates import find_published_estimates_of_board
+from scoring.results.board.estimates import (
+    find_published_estimates_of_board,
+    get_kind_of_labels,
+)
+from scoring.results.board.judges import KIND_NAMES
 from scoring.results.board.standings import compute_board
 from scoring.results.board.visibility import BoardVisibility, determine_audience
 from tasks.models import Phase
@@ -49,24 +53,36 @@ ScoreEstimateSerializer = build_serializer(
         "Why there is no estimate: too few topics, labels, or labels of one kind.",
     ),
 )
-BoardEstimatesSerializer = build_serializer(
-    "Estimates",
-    "The estimated scores of a board.",
-    method=str,
-    of=serializers.ChoiceField(choices=EstimateSheet.UnitKind.choices),
-    labels_a_run=int,
-    seed=(
+ESTIMATES_OF_KIND_FIELDS: dict[str, Any] = {
+    "of": serializers.ChoiceField(choices=EstimateSheet.UnitKind.choices),
+    "labels_a_run": int,
+    "seed": (
         str | None,
         "The seed of the sample; null until everybody may have the gold.",
     ),
-    rules=str,
-    estimates=ScoreEstimateSerializer(many=True),
+    "rules": str,
+    "estimates": ScoreEstimateSerializer(many=True),
+}
+EstimatesOfKindSerializer = build_serializer(
+    "EstimatesOfKind",
+    "The estimated scores from people's labels of one kind.",
+    **ESTIMATES_OF_KIND_FIELDS,
+)
+BoardEstimatesSerializer = build_serializer(
+    "Estimates",
+    "The estimated scores of a board: those that were published last, and those of each kind.",
+    method=str,
+    **ESTIMATES_OF_KIND_FIELDS,
+    by_kind=EstimatesOfKindSerializer(
+        many=True, help_text="The estimates of each kind, each from its newest sheet."
+    ),
 )
 EstimateSheetSerializer = build_serializer(
     "EstimateSheet",
     "A sample of units that people label.",
     id=int,
     of=serializers.ChoiceField(choices=EstimateSheet.UnitKind.choices),
+    kind=(str, f"Of its labels: {', '.join(KIND_NAMES)}."),
     labels=int,
     seed=str,
     rules=str,
@@ -137,6 +153,7 @@ def estimate_sheets(request: Request, phase: Phase) -> Any:
         {name: getattr(sheet, name) for name in (*names, "is_open")}
         | {
             "id": sheet.pk,
+            "kind": get_kind_of_labels(sheet),
             "has_labels": bool(sheet.people),
             "pairs_compared": sheet.result.get("common"),
             "pairs_differing": sheet.result.get("differing"),

@@ -99,7 +99,12 @@ KINDS_OF_LABELS = ", ".join(KIND_NAMES)
 JUDGE_QUALITY_FIELDS: dict[str, Any] = {
     "kinds": (list[str], f"Labels that the scores take from it: {KINDS_OF_LABELS}."),
     "with_people": JudgeAgreementSerializer(
-        allow_null=True, help_text="Null without published estimates of its board."
+        allow_null=True,
+        help_text="On the sample that was published last; null without published estimates of its board.",
+    ),
+    "with_people_by_kind": JudgeAgreementSerializer(
+        many=True,
+        help_text="On the newest published sample of each kind of the judge's labels.",
     ),
     "repeats": RepeatedJudgementsSerializer(
         allow_null=True, help_text="Null without repeated pairs."

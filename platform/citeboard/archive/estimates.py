@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from citeboard.core import storage
-from scoring.results.board.estimates import find_newest_published_estimate_sheet
+from scoring.results.board.estimates import list_newest_published_estimate_sheets
 from tasks.models import Phase
 
 #: ESTIMATES_FOLDER is the archive's folder of the labels that people assigned to samples.
@@ -15,16 +15,19 @@ ESTIMATES_FOLDER = "estimates"
 def write_estimates(
     archive: Path, phases: Sequence[Phase], runs: Collection[int]
 ) -> dict[str, Any]:
-    """Write people's labels and the published estimates of the phases.
+    """Write people's labels and the published estimates of the phases, for each kind of
+    labels.
 
     Callers must omit phases whose gold is not in the archive, because the labels reveal
     gold.
     """
     entries = []
-    for phase in phases:
-        sheet = find_newest_published_estimate_sheet(phase)
-        if sheet is None:
-            continue
+    sheets = [
+        (phase, sheet)
+        for phase in phases
+        for sheet in list_newest_published_estimate_sheets(phase)
+    ]
+    for phase, sheet in sheets:
         path = archive / ESTIMATES_FOLDER / f"{sheet.pk}.jsonl"
         path.parent.mkdir(exist_ok=True)
         with storage.statistics_file_storage.open(sheet.people) as kept:

@@ -1,5 +1,5 @@
-"""Read the estimated scores of a board's runs from the published sheet of people's
-labels.
+"""Read the estimated scores of a board's runs from the published sheets of people's
+labels, one sheet for each kind of labels.
 """
 
 import datetime as dt
@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser
+from django.db.models import OuterRef, Subquery
 
 from scoring.models import EstimateSheet
+from scoring.offline.estimated_units import LABEL_KIND_BY_UNIT_KIND
 from scoring.results.board.exports import format_as_csv, format_as_json
 from scoring.results.board.open_gold import may_download_gold
 from scoring.results.board.standings import Board, BoardRow, BoardScoreColumn
 from scoring.stats.estimates import ESTIMATION_METHOD
 from tasks.models import Phase
+from tasks.types.ledger import ENTAILS_KIND
 
 #: With a lower agreement with people than MIN_USEFUL_JUDGE_AGREEMENT, a judge saves few labels.
 MIN_USEFUL_JUDGE_AGREEMENT = 0.8
@@ -37,18 +40,32 @@ ESTIMATE_COLUMNS = (
 )
 
 
-def find_newest_published_estimate_sheet(
+def get_kind_of_labels(sheet: EstimateSheet) -> str:
+    """Return the kind of labels that people give to the units of a sheet, as the ledger
+    names the kind.
+    """
+    if sheet.has_random_sample_of_units:
+        return LABEL_KIND_BY_UNIT_KIND[sheet.of]
+    # Sheets of disagreements that store no kind have pairs of claims alone.
+    kind: str = sheet.result.get("kind", ENTAILS_KIND)
+    return kind
+
+
+def list_newest_published_estimate_sheets(
     phase: Phase, at: dt.datetime | None = None, of: Collection[str] = ()
-) -> EstimateSheet | None:
-    """Return the sheet of people's labels that was published last, whose estimates the
-    board shows. ``of`` are the kinds of units that the sheet may have.
+) -> list[EstimateSheet]:
+    """Return the sheet of people's labels of each kind of units that was published last,
+    whose estimates the board shows. The sheet that was published last comes first.
+    ``of`` are the kinds of units that the sheets may have.
     """
     sheets = EstimateSheet.objects.published().filter(phase=phase)
     if of:
         sheets = sheets.filter(of__in=of)
     if at is not None:
         sheets = sheets.filter(published_at__lte=at)
-    return sheets.order_by("-published_at", "-pk").first()
+    sheets = sheets.order_by("-published_at", "-pk")
+    newest_of_kind = sheets.filter(of=OuterRef("of")).values("pk")[:1]
+    return list(sheets.filter(pk=Subquery(newest_of_kind)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,11 +110,10 @@ class MetricWithEstimates:
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedEstimates:
+    """The estimates from people's labels of one kind."""
+
     sheet: EstimateSheet
     measures: list[MetricWithEstimates]
-
-    def as_json(self) -> str:
-        return format_as_json(self.facts)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -109,24 +125,17 @@ class PublishedEstimates:
         sheet = self.sheet
         is_open = may_download_gold(sheet.phase, AnonymousUser(), sheet.gold)
         return {
-            "method": ESTIMATION_METHOD,
             "of": sheet.of,
             "labels_a_run": sheet.labels,
             "seed": sheet.seed if is_open else None,
             "rules": sheet.rules,
             "estimates": [
                 dict(zip(ESTIMATE_COLUMNS, values, strict=True))
-                for values in self._table_rows()
+                for values in self.list_table_rows()
             ],
         }
 
-    def as_csv(self) -> str:
-        rows = [
-            ["" if cell is None else cell for cell in row] for row in self._table_rows()
-        ]
-        return format_as_csv(ESTIMATE_COLUMNS, *rows)
-
-    def _table_rows(self) -> list[list[Any]]:
+    def list_table_rows(self) -> list[list[Any]]:
         names = ("judge", "estimated", "low", "high", "labels", "worth", "judge_weight")
         return [
             [
@@ -140,6 +149,46 @@ class PublishedEstimates:
             for measure in self.measures
             for line in (*measure.lines, *measure.differences)
         ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EstimatesOfBoard:
+    """The published estimates of each kind of labels. The estimates that were published
+    last come first.
+    """
+
+    newest_first: list[PublishedEstimates]
+
+    @property
+    def kinds(self) -> list[PublishedEstimates]:
+        """Return the estimates in the order of the kinds of units, such as nuggets
+        before citations.
+        """
+        order = list(EstimateSheet.UnitKind.values)
+        return sorted(self.newest_first, key=lambda own: order.index(own.sheet.of))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Return the estimates that were published last as JSON values, and the
+        estimates of each kind under ``by_kind``.
+        """
+        return {
+            "method": ESTIMATION_METHOD,
+            **self.newest_first[0].facts,
+            "by_kind": [own.facts for own in self.kinds],
+        }
+
+    def as_json(self) -> str:
+        return format_as_json(self.facts)
+
+    def as_csv(self) -> str:
+        """Return the estimates of all kinds. The last column names the kind."""
+        rows = [
+            ["" if cell is None else cell for cell in (*row, own.sheet.of)]
+            for own in self.kinds
+            for row in own.list_table_rows()
+        ]
+        return format_as_csv((*ESTIMATE_COLUMNS, "of"), *rows)
 
 
 def load_estimates_of_sheet(sheet: EstimateSheet, board: Board) -> PublishedEstimates:
@@ -214,17 +263,16 @@ def _negate_estimated_difference(facts: Mapping[str, Any]) -> dict[str, Any]:
 
 def find_published_estimates_of_board(
     board: Board, of: Collection[str] = ()
-) -> PublishedEstimates | None:
+) -> EstimatesOfBoard | None:
     """Return the published estimates of the scores on the board, or None if no
     estimates are published. ``of`` are the kinds of units that people may have labelled.
 
     The result only contains rows of the board that the audience sees.
     """
-    sheet = find_newest_published_estimate_sheet(board.phase, board.frozen_at, of)
-    if sheet is None:
-        return None
-    found = load_estimates_of_sheet(sheet, board)
-    return found if found.measures else None
+    sheets = list_newest_published_estimate_sheets(board.phase, board.frozen_at, of)
+    loaded = [load_estimates_of_sheet(sheet, board) for sheet in sheets]
+    shown = [own for own in loaded if own.measures]
+    return EstimatesOfBoard(newest_first=shown) if shown else None
 
 
 def has_published_estimates(board: Board) -> bool:

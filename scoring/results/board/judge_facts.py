@@ -139,31 +139,29 @@ class JudgeOfBoard:
         return self.judge.kinds
 
     @cached_property
-    def _published_estimates(self) -> PublishedEstimates | None:
+    def _published_estimates(self) -> list[PublishedEstimates]:
         labelled = [
             of
             for of, kind in LABEL_KIND_BY_UNIT_KIND.items()
             if kind in self._label_kinds
         ]
-        return find_published_estimates_of_board(self.board, labelled)
+        found = find_published_estimates_of_board(self.board, labelled)
+        return found.newest_first if found else []
 
     @cached_property
     def estimated(self) -> list[MetricWithEstimates]:
         """Return the metrics with published estimates of scores, which include the
         judge's agreement with people.
         """
-        return self._published_estimates.measures if self._published_estimates else []
+        return [one for own in self._published_estimates for one in own.measures]
 
     @cached_property
     def with_people(self) -> PeopleJudgeComparison | None:
         """Return the numbers of equal and different labels that people and the judge
-        gave to the published sample.
+        gave to the sample that was published last.
         """
-        return (
-            compare_people_and_judge(self._published_estimates)
-            if self._published_estimates
-            else None
-        )
+        newest = self._published_estimates[:1]
+        return compare_people_and_judge(newest[0]) if newest else None
 
     @cached_property
     def repeats(self) -> RepeatedLabels | None:
@@ -175,6 +173,9 @@ class JudgeOfBoard:
         return {
             "kinds": self._label_kinds,
             "with_people": self.with_people.facts if self.with_people else None,
+            "with_people_by_kind": [
+                part.with_people.facts for part in self.parts if part.with_people
+            ],
             "repeats": self.repeats.facts if self.repeats else None,
         }
 

@@ -12,16 +12,19 @@ from citeboard.web.pages import ViewResult, phase_reader_pages
 from scoring.exchange.results import find_content_type
 from scoring.results.board import cache
 from scoring.results.board.estimates import (
+    EstimatesOfBoard,
     MetricWithEstimates,
     PublishedEstimates,
     ScoreEstimate,
     find_published_estimates_of_board,
+    get_kind_of_labels,
 )
 from scoring.results.board.formatting import (
     display_name_of_metric,
     format_interval,
     format_score,
 )
+from scoring.results.board.judges import KIND_NAMES
 from scoring.results.board.query import load_requested_board_with_scores
 from scoring.results.board.standings import Board
 from scoring.results.board.visibility import determine_audience
@@ -34,8 +37,8 @@ TOO_FEW_LABELS_MESSAGES_BY_REASON = {
     "labels of a kind": gettext_lazy("too few labels of one kind"),
 }
 ESTIMATE_FILE_WRITERS = {
-    "json": PublishedEstimates.as_json,
-    "csv": PublishedEstimates.as_csv,
+    "json": EstimatesOfBoard.as_json,
+    "csv": EstimatesOfBoard.as_csv,
 }
 
 
@@ -44,15 +47,22 @@ def build_estimates_tab_context(
 ) -> dict[str, Any]:
     """Return the context of the tab with estimated scores.
 
-    The estimates combine the judge's labels with people's labels of a sample.
+    The estimates combine the judge's labels with people's labels of a sample, for each
+    kind of labels.
     """
     found = find_published_estimates_of_board(board)
     if found is None:
         raise Http404(_("No estimated scores are published of this board."))
     return {
-        "measures": build_estimates_context(found),
-        "labels": found.sheet.labels,
-        "of": found.sheet.get_of_display(),
+        "kinds": [
+            {
+                "name": KIND_NAMES[get_kind_of_labels(own.sheet)],
+                "of": own.sheet.get_of_display(),
+                "labels": own.sheet.labels,
+                "measures": build_estimates_context(own),
+            }
+            for own in found.kinds
+        ],
         "season": board.phase.task.season,
         "task": board.phase.task,
         "phase": board.phase,

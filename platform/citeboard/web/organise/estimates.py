@@ -17,7 +17,11 @@ from citeboard.web.boards.estimates import build_estimates_context
 from scoring.human.disagreements import count_ledger_labels, list_judges_to_compare
 from scoring.human.estimates import list_estimable_unit_kinds
 from scoring.models import EstimateSheet
-from scoring.results.board.estimates import load_estimates_of_sheet
+from scoring.results.board.estimates import (
+    get_kind_of_labels,
+    load_estimates_of_sheet,
+)
+from scoring.results.board.judges import KIND_NAMES
 from scoring.results.board.standings import Board, compute_board
 from scoring.worker import background
 from tasks.models import Phase, Season
@@ -88,6 +92,7 @@ def _build_estimate_sheet_context(
         found = load_estimates_of_sheet(sheet, board_of(sheet.rules))
     return {
         "sheet": sheet,
+        "kind": KIND_NAMES[get_kind_of_labels(sheet)],
         "systems": len(sheet.runs),
         "form": form,
         "labels": None
