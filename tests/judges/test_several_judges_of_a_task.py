@@ -1,5 +1,6 @@
 """The judges of a task that names several: their keys in addresses, and the one that determines the ranks."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
@@ -10,22 +11,28 @@ from scoring.results.board.judges import (
     BoardJudge,
     JudgesOfBoard,
     asked_judge,
+    find_visible_judges_of_board,
+    has_several_judges,
     judges_of_rules,
     ranking_judge,
 )
-from tasks.models import Phase, Task
+from scoring.results.board.visibility import BoardVisibility
+from tasks.models import Phase, Season, Task
 
 TWO = {"assignments": "store:nuggets-a", "supports": "store:support-a"}
 #: The judge of citations is also the further judge of nuggets.
 BY_THE_OTHER = "corrected@support-a"
 
 
-def phase_with(*views, options=TWO):
-    return Phase(task=Task(rules=["corrected", *views], options=options))
+def phase_with(*views, options=TWO, rules=("corrected",)):
+    season = Season(slug="season")
+    task = Task(season=season, slug="task", rules=[*rules, *views], options=options)
+    return Phase(task=task, slug="phase")
 
 
-def board_ranked_by(key):
-    return SimpleNamespace(phase=phase_with(), ranking=SimpleNamespace(key=key))
+def board_ranked_by(key, *views):
+    ranking = SimpleNamespace(key=key, metric=key.partition("|")[0])
+    return SimpleNamespace(phase=phase_with(*views), rules="corrected", ranking=ranking)
 
 
 @pytest.mark.parametrize(
@@ -55,15 +62,94 @@ def test_a_judge_in_the_options_and_in_a_view_has_a_label_and_a_link_for_each():
     )
     assert named.label == "support-a (citations)"
     assert (named.rules, view.rules) == ("corrected", BY_THE_OTHER)
-    page = render_to_string("boards/_judges.html", page_facts([first, named]))
-    assert 'about/?judge=support-a%40supports"' in page
-    assert 'about/?judge=support-a"' not in page
+    board = SimpleNamespace(phase=phase, rules="corrected")
+    page = render_to_string("boards/_judges.html", page_facts(board, first, named))
+    assert links_in(page) == {
+        "nuggets-a": f"{ABOUT}?judge=nuggets-a",
+        "support-a (citations)": f"{ABOUT}?judge=support-a%40supports",
+    }
 
 
-def page_facts(named):
-    slugs = {name: SimpleNamespace(slug=name) for name in ("season", "task", "phase")}
-    lines = [{"judge": judge, "kinds": ""} for judge in named]
-    return {**slugs, "named": lines, "views": []}
+ABOUT = "/seasons/season/task/phase/judges/about/"
+
+
+def page_facts(board, *named):
+    lines = [
+        {
+            "judge": judge,
+            "kinds": "",
+            "href": pages.build_judge_page_href(board, judge.key),
+        }
+        for judge in named
+    ]
+    return {"named": lines, "views": []}
+
+
+def links_in(page: str) -> dict[str, str]:
+    """Return the address of each link by its text, which no other link has."""
+    links = re.findall(r'<a (?:class="\w+" )?href="([^"]*)">([^<]*)</a>', page)
+    texts = [text for _address, text in links]
+    assert len(texts) == len(set(texts)) > 0
+    return {text: address for address, text in links}
+
+
+def view_facts(board, judge):
+    """Return what the tab shows of a view without numbers."""
+    return {
+        "judge": judge,
+        "compared": "support-a",
+        "href": f"?rules={judge.rules}",
+        "about_href": pages.build_judge_page_href(board, judge.key),
+    }
+
+
+@pytest.mark.parametrize(
+    "views",
+    [
+        ("corrected@b", "corrected@b@supports"),
+        ("corrected@b@assigns", "corrected@b@supports"),
+        (BY_THE_OTHER, "corrected@nuggets-a@supports"),
+    ],
+)
+def test_links_to_the_pages_of_a_judge_of_two_kinds_have_different_names(views):
+    phase = phase_with(*views)
+    board = SimpleNamespace(phase=phase, rules="corrected")
+    first, named, *others = judges_of_rules(phase, "corrected")
+    facts = page_facts(board, first, named)
+    facts["views"] = [view_facts(board, judge) for judge in others]
+    links = links_in(render_to_string("boards/_judges.html", facts))
+    for judge in others:
+        assert links[f"about {judge.label}"] == pages.build_judge_page_href(
+            board, judge.key
+        )
+
+
+@pytest.mark.parametrize(
+    ("rules", "key", "query"),
+    [
+        ("corrected", "", ""),
+        ("corrected", "support-a", "?judge=support-a"),
+        ("corrected@b", "b", "?judge=b"),
+        ("official", "", "?rules=official"),
+        ("official", "support-a", "?rules=official&judge=support-a"),
+        ("official@b@supports", "b@supports", "?rules=official&judge=b%40supports"),
+    ],
+)
+def test_the_address_of_a_judge_s_page_keeps_the_rule_set(rules, key, query):
+    phase = phase_with("corrected@b", rules=("corrected", "official"))
+    board = SimpleNamespace(phase=phase, rules=rules)
+    assert pages.build_judge_page_href(board, key) == f"{ABOUT}{query}"
+
+
+@pytest.mark.parametrize("options", [{}, {"supports": "labels.jsonl"}])
+def test_a_task_with_views_and_no_stored_judge_has_no_judges(options):
+    phase = phase_with("corrected@b", "corrected@c", options=options)
+    assert judges_of_rules(phase, "corrected") == []
+    assert not has_several_judges(phase, "corrected")
+    board = SimpleNamespace(
+        phase=phase, rules="corrected", visibility=BoardVisibility.SCORES
+    )
+    assert find_visible_judges_of_board(board, None) is None
 
 
 @pytest.mark.parametrize(
@@ -71,7 +157,7 @@ def page_facts(named):
     [
         ("nuggets_vital|rules:corrected|assignments:nuggets-a|v:1", "nuggets-a"),
         ("citation_f1|rules:corrected|supports:support-a|v:1", "support-a"),
-        ("coverage|rules:corrected|v:1", "nuggets-a"),
+        ("coverage|rules:corrected|v:1", ""),
     ],
 )
 def test_the_judge_whose_labels_determine_the_ranks_is_named_for_them(key, judge):
@@ -79,8 +165,26 @@ def test_the_judge_whose_labels_determine_the_ranks_is_named_for_them(key, judge
 
 
 def test_the_tab_of_judges_names_the_judge_of_citations_if_they_rank(monkeypatch):
-    board = board_ranked_by("citation_f1|rules:corrected|supports:support-a|v:1")
-    board.ranking.metric = "citation_f1"
+    key = "citation_f1|rules:corrected|supports:support-a|v:1"
+    page = tab_of_judges(board_ranked_by(key), monkeypatch)
+    assert "The judge support-a determines the ranks." in page
+    assert '<th scope="col" class="n">support-a</th>' in page
+
+
+@pytest.mark.parametrize("options", [TWO, {"supports": "store:support-a"}])
+def test_the_tab_of_judges_names_no_judge_if_the_ranks_use_no_labels(
+    monkeypatch, options
+):
+    board = board_ranked_by("coverage|rules:corrected|v:1")
+    board.phase.task.options = options
+    page = tab_of_judges(board, monkeypatch)
+    assert "The ranks use no labels of a judge." in page
+    assert "determines the ranks" not in page
+    assert '<th scope="col" class="n">The board</th>' in page
+
+
+def tab_of_judges(board, monkeypatch) -> str:
+    """Return the tab with a view by the judge b."""
     found = JudgesOfBoard(
         first=board, named=judges_of_rules(board.phase, "corrected"), views=[]
     )
@@ -88,12 +192,8 @@ def test_the_tab_of_judges_names_the_judge_of_citations_if_they_rank(monkeypatch
         pages, "find_visible_judges_of_board", lambda board, viewer: found
     )
     context = pages.build_judges_tab_context(board, None, None)
-    assert context["ranking_judge"] == "support-a"
-    view = {
-        "judge": BoardJudge(name="b", kinds=("supports",), rules="", kind="supports"),
-        "compared": "support-a",
-    }
-    facts = {**page_facts(found.named), **context, "views": [view]}
-    page = render_to_string("boards/_judges.html", facts)
-    assert "The judge support-a determines the ranks." in page
-    assert '<th scope="col" class="n">support-a</th>' in page
+    judge = BoardJudge(
+        name="b", kinds=("supports",), rules="corrected@b", kind="supports"
+    )
+    facts = {**context, "views": [view_facts(board, judge)]}
+    return render_to_string("boards/_judges.html", facts)

@@ -4,6 +4,7 @@ import json
 
 import pytest
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import override
 
 from scoring.human.disagreements import (
@@ -24,7 +25,11 @@ from scoring.results.board.judges import (
     find_visible_judges_of_board,
 )
 from scoring.worker.entailment_labels import import_labels
+from scoring.worker.rescoring import rank_again
+from tasks.models.seasons import increment_board_version
 from tests import factories
+from tests.archive.test_archive import export, over, verified
+from tests.archive.test_archived_ledger import replace_in
 from tests.background.background import followed
 from tests.judges.test_disagreements_of_reports import form_of, upload
 from tests.judges.test_labels_of_nuggets import (
@@ -47,6 +52,7 @@ from tests.judges.test_labels_of_reports import (
     report_run,
 )
 from tests.scoring.citing import score_queued, write_lines
+from tests.scoring.sheets import make_estimates
 from tests.web.reading import text_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_databases]
@@ -196,6 +202,81 @@ def test_a_view_of_citations_replaces_their_judge_and_keeps_the_judge_of_nuggets
     )
 
 
+def test_an_archive_replays_a_view_by_the_judge_of_one_kind(scored, tmp_path, capsys):
+    phase = scored(rules=("corrected", OF_CITATIONS))
+    slug = phase.task.season.slug
+    over(slug)
+    archive = export(tmp_path / "archive", "--with-gold", season=slug)
+    assert any(line.endswith(" 0 not checked") for line in verified(capsys, archive, 0))
+    [path] = [
+        path
+        for path in archive.glob("ledger/*supports*.jsonl")
+        if json.loads(path.read_text().splitlines()[0])["judge"] == OTHER
+    ]
+    replace_in(path, '"full"', '"none"')
+    told = verified(capsys, archive, 1)
+    words = f"1 labels are not what the rows of “{OTHER}” say"
+    assert any(words in line for line in told)
+
+
+def test_views_without_a_stored_judge_have_no_comparison_of_judges(scored, client):
+    phase = scored(rules=("corrected", OF_NUGGETS, OF_CITATIONS))
+    api = f"/api/v1/phases/{phase.pk}/judges/"
+    assert client.get(api).status_code == 200
+    phase.task.options = {}
+    phase.task.save()
+    increment_board_version(phase.pk)
+    assert client.get(api).status_code == 404
+    assert read(client, phase, "judges").status_code == 404
+    assert read(client, phase).status_code == 404
+    assert read(client, phase, "board").status_code == 200
+
+
+def test_ranks_that_use_no_labels_name_no_judge_that_determines_them(scored, client):
+    phase = scored(rules=("corrected", OF_CITATIONS))
+    phase.task.rank_by = "coverage"
+    phase.task.save()
+    rank_again(phase.task)
+    told = text_of(read(client, phase, "judges"))
+    assert "The ranks use no labels of a judge." in told
+    assert "determines the ranks" not in told
+    told = text_of(read(client, phase, "board", judge=f"{OTHER}@supports"))
+    assert "The ranks of this phase use no labels of a judge: the board" in told
+    told = text_of(read(client, phase))
+    assert "Scores of the board use labels of this judge, but its ranks do not." in told
+
+
+def test_links_to_pages_of_judges_keep_the_rule_set(scored, client):
+    further = ("official", f"official@{OTHER}")
+    phase = scored(rules=("corrected", *further))
+    page = read(client, phase, "judges", rules="official").content.decode()
+    for judge in (JUDGE, CITATIONS, OTHER):
+        assert f'about/?rules=official&amp;judge={judge}"' in page
+    page = read(client, phase, rules="official", judge=OTHER).content.decode()
+    assert f'about/?rules=official&amp;judge={JUDGE}"' in page
+    assert f'about/?judge={CITATIONS}"' in (
+        read(client, phase, "judges").content.decode()
+    )
+
+
+def test_the_page_of_a_judge_links_to_the_board_by_its_labels_of_this_kind(
+    scored, client
+):
+    phase = scored(
+        rules=("corrected", OF_NUGGETS, "official", f"official@{OTHER}@supports")
+    )
+    page = read(client, phase, rules="official", judge=f"{OTHER}@supports")
+    assert f'/?rules=official&amp;judge={OTHER}%40supports"' in page.content.decode()
+    page = read(client, phase, judge=OTHER).content.decode()
+    assert f'/{phase.slug}/?judge={OTHER}"' in page
+
+
+def test_a_board_of_one_judge_keeps_the_rule_set_in_its_link(scored, client):
+    phase = scored(SAME, ("corrected", "official"))
+    page = read(client, phase, "board", rules="official").content.decode()
+    assert 'judges/about/?rules=official"' in page
+
+
 def test_views_of_both_kinds_by_one_judge_are_told_apart(scored, client):
     phase = scored(rules=("corrected", OF_NUGGETS, OF_CITATIONS))
     for key, kinds, rules in (
@@ -214,6 +295,54 @@ def test_views_of_both_kinds_by_one_judge_are_told_apart(scored, client):
     ]
     page = read(client, phase, "board", adjust="yes").content.decode()
     assert f'value="{OTHER}@supports"' in page
+
+
+def publish_sheet(phase, of, measure, labels, counts):
+    """Publish estimates as people's labels of one kind leave them."""
+    [run] = phase.submissions.all()
+    line = {"run": str(run.pk), "judge": value(run, measure), "agreement": 0.75}
+    unknown = ("estimated", "low", "high", "worth", "judge_weight")
+    line |= {**dict.fromkeys(unknown), "labels": 4, "too_few": "topics"}
+    topics = [{"topic": 0, "counts": counts}]
+    sheet = make_estimates(phase, [run])
+    sheet.of = of
+    sheet.result = {
+        "measures": {measure: {"systems": [line], "differences": []}},
+        "people_and_judge": {
+            "labels": labels,
+            "systems": [{"run": str(run.pk), "topics": topics}],
+        },
+    }
+    sheet.published_at = timezone.now()
+    sheet.save()
+    increment_board_version(phase.pk)
+
+
+def test_labels_of_people_of_each_kind_stand_beside_a_judge_of_both(scored, client):
+    phase = scored(SAME, ("corrected", OF_NUGGETS))
+    api = f"/api/v1/phases/{phase.pk}/judges/"
+    facts = client.get(api).json()
+    assert (facts["with_people"], facts["with_people_by_kind"]) == (None, [])
+    nuggets = ("nuggets", "nuggets_vital", ["support", "not_support"])
+    publish_sheet(phase, *nuggets, [[9, 0], [0, 0]])
+    publish_sheet(phase, *nuggets, [[2, 1], [0, 1]])
+    publish_sheet(
+        phase, "citations", "citation_precision", ["full", "none"], [[1, 0], [1, 1]]
+    )
+    facts = client.get(api).json()
+    found = {one["of"]: one for one in facts["with_people_by_kind"]}
+    assert [
+        (of, one["judgements"], one["same_label"]) for of, one in found.items()
+    ] == [
+        ("nuggets", 4, 3),
+        ("citations", 3, 2),
+    ]
+    assert facts["with_people"] == found["citations"], "its sheet was published last"
+    [view] = facts["views"]
+    assert view["with_people_by_kind"] == [], "the sheets correct the first judge"
+    told = text_of(read(client, phase))
+    assert "Agreement with people: nuggets" in told
+    assert "Agreement with people: citations" in told
 
 
 def test_a_judge_of_both_kinds_has_kappa_for_each_kind(scored, client):

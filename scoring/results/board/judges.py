@@ -116,9 +116,12 @@ class BoardJudge:
 def judges_of_rules(phase: Phase, rules: str | None) -> list[BoardJudge]:
     """Return the judges in the options of the task, the first judge first, and then the
     judges of the views of a rule set.
+
+    The result is empty if the options name no judge whose labels the site stores, since
+    views then replace nobody.
     """
     task, base = phase.task, remove_judge_from_rule_set(rules or "")
-    if base not in task.rules:
+    if base not in task.rules or not list_ledger_judges(task.options):
         return []
     kinds: dict[str, list[str]] = {}
     for judge in list_ledger_judges(task.options):
@@ -349,16 +352,15 @@ def ranks_use_labels(board: Board, kinds: Collection[str]) -> bool:
 
 
 def ranking_judge(board: Board) -> str:
-    """Return the judge in the options of the task whose labels determine the ranks, by
-    default the first judge.
+    """Return the judge in the options of the task whose labels determine the ranks, or
+    an empty text if the ranks use no labels of a judge.
     """
-    options = board.phase.task.options
     deciding = (
         judge.name
-        for judge in list_ledger_judges(options)
+        for judge in list_ledger_judges(board.phase.task.options)
         if ranks_use_labels(board, [judge.kind])
     )
-    return next(deciding, get_first_judge_name(options))
+    return next(deciding, "")
 
 
 def judge_keys_of_rules(phase: Phase, rules: str | None) -> list[str]:
@@ -368,6 +370,16 @@ def judge_keys_of_rules(phase: Phase, rules: str | None) -> list[str]:
     judges = judges_of_rules(phase, rules)
     views = [judge.key for judge in judges if judge.is_view]
     return [judges[0].key, *views] if views else []
+
+
+def build_judge_page_query(board: Board, key: str = "") -> dict[str, str]:
+    """Return the parameters of the page of a judge, by default of the first judge. They
+    keep the rule set of the board unless the page shows this rule set by default.
+    """
+    base = remove_judge_from_rule_set(board.rules or "")
+    rules = "" if base == board.phase.task.ranking_rules else base
+    parameters = {"rules": rules, "judge": key}
+    return {name: value for name, value in parameters.items() if value}
 
 
 def has_several_judges(phase: Phase, rules: str | None) -> bool:

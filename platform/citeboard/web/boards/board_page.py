@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _, gettext_lazy
 
 from citeboard.core.words import count_with_noun, join_names
 from citeboard.web.boards.controls import TableControls
+from citeboard.web.boards.judges import build_judge_page_href
 from citeboard.web.boards.page_query import (
     BOARD_FILE_LABELS,
     DEFAULT_TAB_NAME,
@@ -481,6 +482,10 @@ class BoardPage:
         """
         judges = judges_of_rules(self.phase, self.board.rules)
         return judges[0].name if self.shows_scores and len(judges) == 1 else ""
+
+    @property
+    def judge_page_href(self) -> str:
+        return build_judge_page_href(self.board)
 
     @property
     def _view_decides_ranks(self) -> bool:

@@ -3,11 +3,16 @@ agreement with other judges and people.
 """
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest
+from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from citeboard.web.boards.judges import build_agreement_context
+from citeboard.web.boards.judges import (
+    build_agreement_context,
+    build_judge_page_href,
+)
 from citeboard.web.boards.page_query import BoardPageParameters
 from citeboard.web.pages import ViewResult, phase_reader_pages
 from scoring.results.board.formatting import (
@@ -16,7 +21,11 @@ from scoring.results.board.formatting import (
     format_score_with_interval,
 )
 from scoring.results.board.judge_facts import JudgeOfBoard, find_judge_of_board
-from scoring.results.board.judges import KIND_NAMES, asked_judge
+from scoring.results.board.judges import (
+    KIND_NAMES,
+    asked_judge,
+    build_judge_page_query,
+)
 from scoring.results.board.people_and_judge import PeopleJudgeComparison
 from scoring.results.board.query import load_requested_board_with_scores
 from scoring.results.board.visibility import determine_audience
@@ -49,6 +58,7 @@ def _build_judge_context(found: JudgeOfBoard) -> dict[str, Any]:
         "others": [
             {
                 "judge": one.judge,
+                "href": build_judge_page_href(found.board, one.judge.key),
                 "kind": KIND_NAMES[one.kind],
                 **build_agreement_context(one.agreement),
             }
@@ -57,11 +67,15 @@ def _build_judge_context(found: JudgeOfBoard) -> dict[str, Any]:
         "parts": [
             {
                 "kind": KIND_NAMES[part.judge.kind],
-                "key": part.judge.key,
+                "href": build_judge_page_href(found.board, part.judge.key),
                 "pairs": part.pairs,
                 "repeats": part.repeats,
             }
             for part in found.parts
+        ],
+        "boards": [
+            {"phase": phase, "href": _build_board_href(phase, found)}
+            for phase in found.boards
         ],
         "with_people": [
             {
@@ -75,6 +89,18 @@ def _build_judge_context(found: JudgeOfBoard) -> dict[str, Any]:
             if any(one.agreement is not None for one in part.estimated)
         ],
     }
+
+
+def _build_board_href(phase: Phase, found: JudgeOfBoard) -> str:
+    """Return the address of a board with scores by the judge. Boards of the same task
+    keep the rule set.
+    """
+    query = build_judge_page_query(found.board, found.judge.key)
+    if phase.task_id != found.phase.task_id:
+        query.pop("rules", None)
+    task = phase.task
+    address = reverse("board", args=[task.season.slug, task.slug, phase.slug])
+    return f"{address}?{urlencode(query)}"
 
 
 def _measures_with_agreement(found: JudgeOfBoard) -> list[dict[str, Any]]:

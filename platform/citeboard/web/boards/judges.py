@@ -2,8 +2,10 @@
 
 import math
 from typing import Any
+from urllib.parse import urlencode
 
 from django.http import Http404
+from django.urls import reverse
 from django.utils.translation import gettext as _, gettext_lazy, ngettext
 
 from citeboard.web.boards.page_query import BoardPageParameters
@@ -24,6 +26,7 @@ from scoring.results.board.judges import (
     OTHER_LABELS,
     BoardOfFurtherJudge,
     JudgeAgreement,
+    build_judge_page_query,
     find_visible_judges_of_board,
     ranking_judge,
 )
@@ -55,6 +58,7 @@ def build_judges_tab_context(
         "named": [
             {
                 "judge": judge,
+                "href": build_judge_page_href(found.first, judge.key),
                 "kinds": ", ".join(str(KIND_NAMES[kind]) for kind in judge.kinds),
             }
             for judge in found.named
@@ -71,6 +75,7 @@ def _build_judge_view_context(
     correlation = view.correlation
     return {
         "judge": view.judge,
+        "about_href": build_judge_page_href(view.first, view.judge.key),
         "compared": view.compared,
         "href": f"{query.build_query_string(rules=view.board.rules, judge='')}#view",
         "tau": "" if math.isnan(correlation.value) else format_score(correlation.value),
@@ -80,6 +85,15 @@ def _build_judge_view_context(
         "missing": len(view.system_ranks) - correlation.n,
         **build_agreement_context(view.agreement),
     }
+
+
+def build_judge_page_href(board: Board, key: str = "") -> str:
+    """Return the address of the page of a judge, by default of the first judge."""
+    phase, query = board.phase, build_judge_page_query(board, key)
+    task = phase.task
+    names = {"season": task.season.slug, "task": task.slug, "phase": phase.slug}
+    address = reverse("board-judge", kwargs=names)
+    return f"{address}?{urlencode(query)}" if query else address
 
 
 def build_agreement_context(agreement: JudgeAgreement) -> dict[str, Any]:
