@@ -70,7 +70,7 @@ def somebody_migrates(environment):
     if connection.vendor == "postgresql":
         with psycopg.connect(environment["DATABASE_URL"], autocommit=True) as other:
             other.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK_KEY])
-            yield
+            yield other
         return
     with Path(environment["CITEBOARD_DATA_DIR"], "migrate.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -155,14 +155,37 @@ def test_a_schema_of_this_epoch_is_worked_with(transactional_db):
 def test_one_process_migrates_and_the_next_waits_for_it(transactional_db, tmp_path):
     with empty_system(tmp_path / "site", is_migrated=True) as environment:
         with somebody_migrates(environment):
-            command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-            waits = subprocess.Popen(
-                command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
-            )
-            assert waits.stderr.readline().strip() == MIGRATION_LOCK_WAIT_MESSAGE
+            waits = start_waiting_migration(environment)
         assert waits.communicate()[1] == ""
         assert waits.returncode == 0
         assert manage(environment, "migrate", "--check").returncode == 0
+
+
+def start_waiting_migration(environment) -> subprocess.Popen[str]:
+    """Start a process that has to wait until another one has migrated."""
+    command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+    waits = subprocess.Popen(
+        command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True
+    )
+    assert waits.stderr.readline().strip() == MIGRATION_LOCK_WAIT_MESSAGE
+    return waits
+
+
+def test_a_process_that_waits_lets_the_other_one_create_an_index_concurrently(
+    transactional_db, tmp_path
+):
+    if connection.vendor != "postgresql":
+        pytest.skip("PostgreSQL alone creates indexes concurrently")
+    with (
+        empty_system(tmp_path / "site") as environment,
+        somebody_migrates(environment) as other,
+    ):
+        other.execute("CREATE TABLE later (id integer)")
+        waits = start_waiting_migration(environment)
+        other.execute("CREATE INDEX CONCURRENTLY later_by_id ON later (id)")
+        assert waits.poll() is None
+        waits.kill()
+        waits.communicate()
 
 
 def test_serve_refuses_a_database_that_is_behind_where_it_is_told_not_to_migrate(

@@ -5,6 +5,7 @@ Leases use the database's clock, because the clocks of machines differ.
 
 import datetime as dt
 import fcntl
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, migrations
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.backends.utils import CursorWrapper
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models.expressions import CombinedExpression
 from django.db.models.functions import Now
@@ -65,16 +67,28 @@ MIGRATION_LOCK_WAIT_MESSAGE = (
 )
 
 
+MIGRATION_LOCK_POLL_SECONDS = 0.5
+
+
+def _try_migration_lock(cursor: CursorWrapper) -> bool:
+    cursor.execute("SELECT pg_try_advisory_lock(%s)", [MIGRATION_LOCK_KEY])
+    return bool(cursor.fetchone()[0])
+
+
 @contextmanager
 def hold_migration_lock(
     connection: BaseDatabaseWrapper, say: Callable[[str], object]
 ) -> Iterator[None]:
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_try_advisory_lock(%s)", [MIGRATION_LOCK_KEY])
-            if not cursor.fetchone()[0]:
-                say(MIGRATION_LOCK_WAIT_MESSAGE)
-                cursor.execute("SELECT pg_advisory_lock(%s)", [MIGRATION_LOCK_KEY])
+            # A statement that waits for the lock would deadlock with the process that holds
+            # the lock and creates an index concurrently, which waits for all statements.
+            has_waited = False
+            while not _try_migration_lock(cursor):
+                if not has_waited:
+                    say(MIGRATION_LOCK_WAIT_MESSAGE)
+                has_waited = True
+                time.sleep(MIGRATION_LOCK_POLL_SECONDS)
         try:
             yield
         finally:
