@@ -241,7 +241,8 @@ IN_THE_API = (
     "registrations", "registration", "decide", "announcement", "open", "close", "terms", "acceptances",
     "season-file", "clone", "history", "times", "extra-tries", "board", "reveal",
     "season-runs", "counting-runs", "errata", "gold", "export", "people", "ask-to-join",
-    "season-merge",
+    "season-merge", "receipts", "published", "several", "outside", "questions", "announcements",
+    "overview-paper", "overview-paper-files", "overview-paper-archive",
 )  # fmt: skip
 OF_A_SEASON += [f"api:{name}" for name in IN_THE_API]
 

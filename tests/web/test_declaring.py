@@ -15,10 +15,11 @@ from citeboard.core import storage
 from citeboard.core.models import AuditEntry
 from citeboard.ops.undoing import find_entries_to_undo
 from scoring.worker.score import score
-from tasks.models import Gold, Job, Phase, Season, Submission, Task
+from tasks.models import Gold, Job, Organiser, Phase, Season, Submission, Task
 from tests import factories
 from tests.api.conftest import API
 from tests.background.background import work_off
+from tests.declared.small_tasks import SMALL_TASKS, declare
 from tests.scoring import boards
 from tests.web.reading import text_of
 
@@ -354,6 +355,19 @@ def test_a_program_is_told_of_another_declaration_and_takes_back_only_the_last(
         409,
         True,
     )
+
+
+def test_the_api_gives_a_declaration_to_organisers_of_its_season_alone(client, season):
+    task, helper = declare(SMALL_TASKS["labels"], season), factories.make_user()
+    season.organisers.create(user=helper, role=Organiser.Role.HELPER)
+    Season.objects.update(is_public=True)
+    answers = []
+    for person in (helper, factories.make_user()):
+        asking = Client()
+        asking.force_login(person)
+        answers.append(asking.get(f"{API}/tasks/{task.pk}/declaration/").status_code)
+    assert answers == [404, 404]
+    assert client.get(f"{API}/tasks/{task.pk}/declaration/").status_code == 200
 
 
 def test_a_zip_with_a_pool_is_a_ranking_and_its_folder_travels(
