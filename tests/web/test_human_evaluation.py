@@ -222,6 +222,17 @@ def test_the_season_leads_its_annotators_to_a_sheet_while_it_is_open(
     assert not leads_there()
 
 
+def test_the_list_of_sheets_to_rate_has_those_of_its_reader_alone(
+    client, sheet, annotator
+):
+    link = f'href="{reverse("annotate", args=[sheet.pk])}"'
+    listed = []
+    for person in (annotator, factories.make_user()):
+        client.force_login(person)
+        listed.append(link in client.get(reverse("annotations")).content.decode())
+    assert listed == [True, False]
+
+
 def test_neither_page_nor_file_of_an_annotator_names_a_system_or_run(
     client, sheet, annotator, runs
 ):

@@ -144,6 +144,22 @@ def test_a_helper_sees_hidden_scores_and_no_single_instance_of_the_gold(client):
     assert not may_see_instances(phase, determine_audience(phase, ada))
 
 
+def test_a_helper_reads_no_board_before_its_inputs_are_released(client):
+    phase = boards.make_phase(opens=timezone.now() + dt.timedelta(days=1))
+    boards.scored_run(phase, None, 0.734, system="A baseline")
+    ada = factories.make_user()
+    organiser = Organiser.objects.create(
+        season=phase.task.season, user=ada, role=Organiser.Role.HELPER
+    )
+    client.force_login(ada)
+    reads = []
+    for role in Organiser.Role.HELPER, Organiser.Role.ORGANISER:
+        Organiser.objects.filter(pk=organiser.pk).update(role=role)
+        board = client.get(boards.address("board", phase)).content.decode()
+        reads.append("A baseline" in board)
+    assert reads == [False, True]
+
+
 def test_organisers_are_named_on_the_page_of_the_season_and_helpers_are_not(
     client, season, ada
 ):

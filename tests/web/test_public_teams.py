@@ -140,6 +140,12 @@ def test_a_draft_and_a_disqualified_run_tell_nothing(client, phase, later):
         assert told not in page
 
 
+def test_a_team_of_a_draft_alone_has_no_public_page(client, phase):
+    assert results(client).status_code == 200
+    Season.objects.filter(pk=phase.task.season_id).update(is_public=False)
+    assert results(client).status_code == 404
+
+
 def test_a_team_that_no_list_and_no_board_names_is_there_for_its_members_alone(client):
     member = factories.make_user()
     team = factories.make_team(
