@@ -137,6 +137,14 @@ def test_an_invitation_that_has_ended_lets_nobody_in_and_its_mail_is_not_sent(
     assert entry.actor_name == {"declined": "Somebody invited"}.get(end, "Ada")
 
 
+def test_an_invitation_that_was_declined_cannot_be_withdrawn(team, ada):
+    invitation = invite_by_mail(team=team, address=ADDRESS, by=ada)
+    decline_mailed_invitation(invitation=invitation)
+    withdraw_mailed_invitation(invitation=invitation, by=ada)
+    invitation.refresh_from_db()
+    assert invitation.state == MailedInvitation.State.DECLINED
+
+
 def test_the_history_keeps_no_address(team, ada):
     withdraw_mailed_invitation(
         invitation=invite_by_mail(team=team, address=ADDRESS, by=ada), by=ada

@@ -22,9 +22,14 @@ from tasks.delivery.webhooks.posting import (
     resolve_webhook_target,
     validate_webhook_url,
 )
-from tasks.delivery.webhooks.services import derive_webhook_secret, make_webhook
+from tasks.delivery.webhooks.services import (
+    derive_webhook_secret,
+    make_webhook,
+    repeat_delivery,
+)
 from tasks.jobs import deliveries
 from tasks.jobs.deliveries import RETRY_PAUSES_SECONDS, send_due_deliveries
+from tasks.jobs.engine import claim_job
 from tasks.models import Delivery, Job, Season, Webhook
 from tasks.seasons.announcements import announce
 from tests import factories
@@ -138,6 +143,17 @@ def test_what_is_not_taken_is_tried_again_and_given_up_in_the_end(
     assert len(program.posted) == len(RETRY_PAUSES_SECONDS) + 1
 
 
+def test_what_waits_for_a_webhook_that_was_switched_off_is_not_posted(
+    program, season, organiser
+):
+    make_webhook(season=season, url=program.url, by=organiser)
+    announce(season=season, text="We extend.", by=organiser)
+    Webhook.objects.update(is_active=False)
+    assert send_due_deliveries() == 0
+    Webhook.objects.update(is_active=True)
+    assert send_due_deliveries() == 1
+
+
 @pytest.mark.both_databases
 def test_the_page_shows_deliveries_and_posts_them_again(
     client, program, season, organiser
@@ -158,6 +174,16 @@ def test_the_page_shows_deliveries_and_posts_them_again(
     assert send_due_deliveries() == 1
     assert "delivered" in text_of(client.get(page))
     assert find_history_of_place(season).filter(action="webhook-repeated").exists()
+
+
+def test_a_delivery_that_is_being_posted_is_not_queued_again(season, organiser):
+    make_webhook(season=season, url="https://bot.example.org/", by=organiser)
+    announce(season=season, text="We extend.", by=organiser)
+    delivery = Delivery.objects.get()
+    job = claim_job(delivery.job_id, "a sweeper")
+    repeat_delivery(delivery=delivery, by=organiser)
+    job.refresh_from_db()
+    assert job.state == Job.State.RUNNING
 
 
 def test_a_secret_is_shown_once_and_kept_nowhere(client, season, organiser):
