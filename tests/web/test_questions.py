@@ -207,6 +207,24 @@ def test_a_report_reaches_the_staff_who_close_it(client, ada):
     assert client.get(reverse("operate-reports")).status_code == 404
 
 
+def test_reports_that_nobody_has_closed_come_first(ada):
+    staff = factories.make_user(is_staff=True)
+    texts = ["An older insult.", "A newer insult."]
+    _, newer = (reports.report_abuse(address="", text=text, by=ada) for text in texts)
+    reports.close_abuse_report(report=newer, by=staff)
+    page = text_of(as_somebody(staff).get(reverse("operate-reports")))
+    assert sorted(texts, key=page.index) == texts
+
+
+def test_questions_that_wait_for_an_answer_come_first(season, ada, organiser):
+    texts = ["The older question?", "The newer question?"]
+    _, newer = (ask(season=season, text=text, by=ada) for text in texts)
+    answer_question(question=newer, text="So.", is_public=True, by=organiser)
+    address = reverse("organise-questions", args=[season.slug])
+    page = text_of(as_somebody(organiser).get(address))
+    assert sorted(texts, key=page.index) == texts
+
+
 @pytest.mark.both_databases
 def test_reports_are_limited_by_the_hour(client, ada, monkeypatch):
     monkeypatch.setattr(reports, "MAX_REPORTS_AN_HOUR", 1)
