@@ -14,6 +14,7 @@ from citeboard.teams.models import Token
 from scoring.results.board.standings import compute_board
 from tasks.models import Organiser, Phase, Submission
 from tasks.submissions.refusals import PhaseNotOpen
+from tasks.submissions.run_acts import accept_late_run
 from tasks.submissions.uploads import UploadedRunFile
 from tests import factories
 from tests.scoring import boards
@@ -130,6 +131,14 @@ def test_a_phase_that_keeps_late_runs_marks_them_and_sets_them_on_no_board(clien
     assert (
         "The site was away." in find_history_of_place(phase.task.season).first().words
     )
+
+
+def test_a_run_that_was_in_time_is_not_accepted_as_a_late_one():
+    run = factories.make_submission()
+    accept_late_run(run, factories.make_user(), "The site was away.")
+    assert run.reason == ""
+    history = find_history_of_place(run.phase.task.season)
+    assert not history.filter(action="run-accepted").exists()
 
 
 def test_after_that_too_a_run_is_refused():

@@ -6,6 +6,7 @@ import pytest
 from django.core import mail
 from django.urls import reverse
 
+from citeboard.teams.membership import transfer_team_lead
 from citeboard.teams.models import Team
 from tasks.models import Registration
 from tests import factories
@@ -58,6 +59,15 @@ def test_a_name_that_cannot_be_taken_is_refused_in_words(client, name, said):
     assert response.status_code == 422
     assert said.lower() in text_of(response).lower()
     assert Team.objects.count() == 1
+
+
+def test_members_are_listed_after_the_lead_in_the_order_in_which_they_came(client):
+    zoe, ben, ada = (factories.make_user(name=name) for name in ("Zoe", "Ben", "Ada"))
+    team = factories.make_team(lead=zoe, members=[ben, ada])
+    transfer_team_lead(team=team, to=ada, by=zoe)
+    client.force_login(ben)
+    people = client.get(reverse("team", args=[team.slug])).context["people"]
+    assert [str(one.user) for one in people.memberships] == ["Ada", "Zoe", "Ben"]
 
 
 def test_a_name_may_be_in_any_script(client):
