@@ -89,6 +89,11 @@ def test_where_the_phase_shows_instances_page_and_api_name_those_that_turned(
     assert "What changed from run 1 to run 2" in page_of(client, phase, own[::-1])
 
 
+def test_a_run_is_compared_with_the_last_scored_run_before_it(client, phase, own):
+    third = scored(phase, 12, team=own[0].team)
+    assert changes(client, third)["since"] == own[1].pk
+
+
 def test_backwards_the_same_instances_turned_wrong(client, phase, own):
     show_instances(phase)
     instances = changes(client, own[0], since=own[1].pk)["instances"]
