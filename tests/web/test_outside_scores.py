@@ -10,7 +10,6 @@ from django.core.exceptions import ValidationError
 from django.urls import reverse
 
 from citeboard.core.audit import find_history_of_place
-from citeboard.teams.membership import add_member
 from citeboard.teams.models import Token
 from scoring.models import ManualMeasure, ManualScore
 from scoring.results.board.manual_scores import (
@@ -154,21 +153,6 @@ def test_where_scores_are_hidden_nobody_reads_them(client, phase, organiser, boa
         assert str(FIRST) not in client.get(address).content.decode(), address
     client.force_login(organiser)
     assert str(FIRST) in client.get(boards.address("outside", phase)).content.decode()
-
-
-def test_a_team_reads_them_on_the_page_of_its_run_only_if_it_sees_its_scores(
-    client, phase, organiser
-):
-    enter(client, organiser, phase)
-    member, run = factories.make_user(), phase.submissions.get(system="A's")
-    add_member(team=run.team, user=member)
-    client.force_login(member)
-    reads = []
-    for own_scores in Phase.OwnRunDetail.SCORES, Phase.OwnRunDetail.SCORED:
-        Phase.objects.update(own_scores=own_scores, board=Phase.Audience.NOBODY)
-        page = client.get(reverse("submission", args=[run.pk]))
-        reads.append("Crowd rating" in page.content.decode())
-    assert reads == [True, False]
 
 
 @pytest.mark.both_databases
