@@ -196,6 +196,13 @@ def test_a_member_of_several_teams_names_one(world):
     assert Submission.objects.get().team == second
 
 
+def test_a_team_that_was_refused_is_none_between_which_a_member_chooses(world):
+    refused = make_team(season=world.season, lead=world.people["member"])
+    refused.registrations.update(is_approved=False, decided_at=timezone.now())
+    assert send(world.member, world.phase).status_code == 201
+    assert Submission.objects.get().team == world.team
+
+
 def test_a_team_of_others_looks_absent_whether_it_exists_or_not(world):
     theirs = send(world.member, world.phase, team=world.other_team.slug)
     nobodys = send(world.member, world.phase, team="nobody")
