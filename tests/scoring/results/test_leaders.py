@@ -169,6 +169,16 @@ def test_with_another_run_on_the_board_nothing_is_marked_until_it_is_compared(
     assert marked(page(client, decided))
 
 
+def test_leaders_on_an_older_gold_leave_those_on_the_newest_gold_marked(
+    client, decided
+):
+    older = boards.make_gold(decided, number=0)
+    for leader in ClassLeader.objects.all():
+        leader.pk, leader.gold, leader.among = None, older, "0" * 64
+        leader.save()
+    assert marked(page(client, decided))
+
+
 def test_pages_of_classes_are_made_anew_when_a_leader_is_found_and_boards_are_not(
     client, phase
 ):
