@@ -126,6 +126,15 @@ def test_units_that_are_all_alike_have_the_wilson_bounds_of_their_number(value):
     assert found[1] - found[0] > 0.3
 
 
+def test_rounding_puts_no_end_of_a_share_beyond_1():
+    units = np.arange(3, 100)
+    errors = np.zeros(len(units))
+    _, high = jackknife.compute_score_bounds(
+        np.ones(len(units)), errors, units, (0.0, 1.0)
+    )
+    assert high.max() == 1
+
+
 def test_units_that_are_nearly_alike_do_not_stand_for_endless_trials():
     low, high = interval(Mean(), mean_rows([0.5, 0.5000001, 0.4999999]))
     assert (low, high) == pytest.approx(

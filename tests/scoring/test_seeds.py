@@ -71,6 +71,13 @@ def test_equal_runs_have_the_interval_of_one_run():
     assert compute_system_mean_interval(F1, [ONE, ONE, ONE]) == pytest.approx(alone)
 
 
+def test_perfect_runs_of_unequal_units_have_one_degree_of_freedom_at_least():
+    rows = np.array([(1, 0, 0), (1, 0, 0), (8, 0, 0)], dtype=float)
+    units, t = 10**2 / (1 + 1 + 8**2), math.tan(0.975 * math.pi - math.pi / 2)
+    low, high = compute_system_mean_interval(F1, [rows, rows, rows])
+    assert (low, high) == pytest.approx((units / (units + t**2), 1))
+
+
 def test_the_spread_of_seeds_widens_the_interval_of_equal_units():
     runs = [rows_of(*[hits] * 200) for hits in (4, 5, 6)]
     low, high = compute_system_mean_interval(F1, runs)

@@ -12,8 +12,10 @@ from tasks.types.clsumm.annotation import (
     read_csv_rows,
 )
 from tasks.types.declared.folder import read_declaration
+from tasks.types.problems import Problem
 from tasks.types.ranking.runs import RankingReadingSettings, read_ranked_run
 from tasks.types.registry import load_task_type_of_inputs
+from tasks.types.text import iterate_json_objects
 from tests.scoring.standing_numbers import said
 from tests.tasks.types.standing_reading import build_ranking_index, file, lines
 
@@ -167,13 +169,23 @@ def test_a_summary_of_lines_is_of_texts_alone():
 
 def test_probabilities_sum_to_no_more_than_1_with_what_is_rounded():
     index = build_ranking_index(["q1"], [["a", "b"]], None)
-    for whole, is_read in ((1.0, True), (1.0009, True), (1.01, False)):
+    for less, is_read in ((0, True), (0.0009, True), (0.001, True), (0.01, False)):
         row = {
             "id": "q1",
             "ranked": ["a", "b"],
-            "probabilities": {"a": whole / 2, "b": whole / 2},
+            "probabilities": {"a": 1, "b": less},
         }
         _, problems = read_ranked_run(
             [file("run", lines([row]))], index, RankingReadingSettings(declares=True)
         )
         assert any(own.fatal for own in problems) != is_read
+
+
+@pytest.mark.parametrize(
+    "content", [b"{\n" * 1003, b"[" + b",\n".join([b"7"] * 1003) + b"]"]
+)
+def test_nothing_is_read_behind_a_thousand_problems_on_lines_or_in_a_list(content):
+    problems: list[Problem] = []
+    assert list(iterate_json_objects(file("f", content), problems)) == []
+    assert len(problems) == 1001
+    assert str(problems[-1]).startswith("f:1001: not read from here on")
