@@ -46,7 +46,7 @@ class InvertedIndex:
                 counts.append(count)
         self.lengths = np.array(lengths, dtype=np.float64)
         terms = np.array(term_of, dtype=np.int64)
-        order = np.argsort(terms, kind="stable")
+        order = np.argsort(terms)
         self._starts = np.searchsorted(terms[order], np.arange(len(self._terms) + 1))
         self._documents = np.array(document_of, dtype=np.int64)[order]
         self._counts = np.array(counts, dtype=np.float64)[order]
