@@ -94,6 +94,11 @@ def test_where_a_system_never_loses_shares_of_wins_order_the_systems(capsys, wri
     assert "shares of wins order the systems" in capsys.readouterr().out
 
 
+def test_a_system_in_the_middle_from_the_start_does_not_end_the_fit_of_the_others():
+    wins = np.array([[0.0, 3.0, 9.0], [1.0, 0.0, 3.0], [1.0, 1.0, 0.0]])
+    assert fit_log_strengths(wins) == pytest.approx([np.log(3), 0, -np.log(3)])
+
+
 def test_intervals_and_rank_ranges_come_from_leaving_out_one_topic():
     chance = np.random.default_rng(3)
     words = []

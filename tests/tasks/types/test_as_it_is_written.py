@@ -12,6 +12,8 @@ from tasks.types.base import (
 from tasks.types.baselines import Baseline
 from tasks.types.clsumm.topics import read_input_topics
 from tasks.types.declared.folder import read_declaration
+from tasks.types.jsonlines import format_as_json_lines
+from tasks.types.trivial_runs import make_run_file
 from tests.tasks.types.corpus import HEADER, csv_row
 from tests.tasks.types.standing_reading import file, lines
 
@@ -67,6 +69,14 @@ def test_a_baseline_writes_a_line_for_each_answer_as_people_read_it(tmp_path):
     assert (tmp_path / "run.jsonl").read_text(
         encoding="utf-8"
     ) == '{"a": "é"}\n{"b": 2}\n'
+
+
+def test_lines_of_json_and_trivial_runs_have_the_letters_of_any_language():
+    record = {"größe": "中"}
+    written = '{"größe": "中"}\n'.encode()
+    assert format_as_json_lines([record]) == written
+    [run] = make_run_file([record], 2)
+    assert run.read() == written
 
 
 def test_a_declared_task_is_told_as_it_is_written():

@@ -53,6 +53,8 @@ def test_gold_without_its_mark_is_refused_by_name(tmp_path, encoding):
         "Plain text, Да und 中文.\n".encode(),
         b"with one \0 byte in it, as some programs write them",
         struct.pack("<40d", *(n / 7 for n in range(40))),
+        # Two bytes behind the last four: they belong to no code unit of UTF-32.
+        b"a\0bcdefgh\0",
     ],
 )
 def test_other_bytes_are_no_text_without_its_mark(content):
