@@ -61,7 +61,7 @@ def place_program(
         (app / name).mkdir(parents=True)
     for folder, (name, content) in ((REFERENCE_FOLDER, gold), (RESULT_FOLDER, answers)):
         path = app / folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True)
         path.write_bytes(content)
     for name, text in program.files.items():
         path = app / PROGRAM_FOLDER / name

@@ -10,6 +10,11 @@ from django.core.management import CommandError, call_command
 from citeboard.core import audit, confinement
 from scoring.__main__ import main
 from scoring.metrics.official import OfficialMeasure, format_program_inputs
+from scoring.metrics.official_run import (
+    REFERENCE_FOLDER,
+    RESULT_FOLDER,
+    place_program,
+)
 from scoring.models import Score
 from scoring.results.board.verdict import (
     RankedSystem,
@@ -22,6 +27,7 @@ from tasks.types.declared import official_program, own_measures
 from tasks.types.declared.folder import read_declaration, read_texts_of_folder
 from tasks.types.declared.official_program import (
     MAX_PYTHON_CHARACTERS,
+    OfficialProgram,
     ProgramInputLayout,
     format_program_json,
     is_program_json,
@@ -397,6 +403,14 @@ def test_gold_and_answers_reach_the_program_in_its_own_layout(
         format_program_inputs(ProgramInputLayout(**facts, **layout), gold, answers)
         == expected
     )
+
+
+def test_gold_and_answers_of_a_program_may_lie_in_folders_within_folders(tmp_path):
+    program = OfficialProgram("", ("score.py",), {"score.py": ""})
+    name = "2020/test/lines.txt"
+    place_program(program, tmp_path, "/app", gold=(name, b"g"), answers=(name, b"r"))
+    assert (tmp_path / REFERENCE_FOLDER / name).read_bytes() == b"g"
+    assert (tmp_path / RESULT_FOLDER / name).read_bytes() == b"r"
 
 
 def test_a_part_of_the_split_and_a_class_have_no_number_of_the_program():
