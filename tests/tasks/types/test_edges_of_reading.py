@@ -1,6 +1,7 @@
 """What is read at the edges of what is allowed, and where a fault is said to stand."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,8 +13,14 @@ from tasks.types.clsumm.annotation import (
     read_csv_rows,
 )
 from tasks.types.declared.folder import read_declaration
+from tasks.types.files import CURRENT_PARSING_RULES_VERSION
 from tasks.types.problems import Problem
-from tasks.types.ranking.runs import RankingReadingSettings, read_ranked_run
+from tasks.types.ranking.runs import (
+    MAX_METADATA_HEADER_BYTES,
+    RankingReadingSettings,
+    read_metadata_header,
+    read_ranked_run,
+)
 from tasks.types.registry import load_task_type_of_inputs
 from tasks.types.text import iterate_json_objects
 from tests.scoring.standing_numbers import said
@@ -189,3 +196,22 @@ def test_nothing_is_read_behind_a_thousand_problems_on_lines_or_in_a_list(conten
     assert list(iterate_json_objects(file("f", content), problems)) == []
     assert len(problems) == 1001
     assert str(problems[-1]).startswith("f:1001: not read from here on")
+
+
+@pytest.mark.parametrize("reading", range(2, CURRENT_PARSING_RULES_VERSION + 1))
+@pytest.mark.parametrize("form", ["%s", "[%s]"], ids=["line", "list"])
+def test_a_key_that_occurs_twice_is_quoted_up_to_its_hundredth_letter(form, reading):
+    problems: list[Problem] = []
+    text = form % f'{{"{"k" * 101}": 1, "{"k" * 101}": 2}}'
+    own = replace(file("f", text), reading=reading)
+    assert list(iterate_json_objects(own, problems)) == []
+    [told] = said(problems)
+    assert f"the key “{'k' * 100}” occurs twice in one object" in told
+
+
+@pytest.mark.parametrize(("more", "length"), [(0, MAX_METADATA_HEADER_BYTES), (1, 1)])
+def test_a_header_of_a_run_is_read_up_to_its_largest_size(more, length):
+    half = MAX_METADATA_HEADER_BYTES // 2
+    text = b"#" + b"x" * (half - 1) + b"\n#" + b"y" * (half - 2 + more) + b"\n"
+    header = b"# ir_metadata.start\n" + text + b"# ir_metadata.end\n"
+    assert len(read_metadata_header(file("run", header))) + 1 == length
