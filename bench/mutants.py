@@ -201,7 +201,6 @@ ROUNDINGS = frozenset(
 )
 #: Part of a changed line's diff and why no test can tell it from the code as it is.
 EXPLAINED = {
-    "if total >= 1 + TOLERANCE": "no sum lies at the bound",
     "np.where(whole >= 0, 2 * shared / whole": "nothing over nothing is undefined too",
     "+        blocks = np.zeros((len(gold), len(FACETS) + 2, 3))": "three more columns of zeros",
     "+        return word if word[-2] in 'lsz'": "the last two letters are the same there",
@@ -244,7 +243,9 @@ EXPLAINED = {
     ),
     "+MAX_WORD_NUMBER_BITS = 32": "no vocabulary has so many words",
     "end = -2": "no text ends there either",
-    "np.where(left >= NOTHING": "no rest lies at the bound",
+    "np.where(left >= MIN_REMAINING_PROBABILITY": (
+        "1 minus a sum above 0.5 is a multiple of 2 ** -53, which 1e-9 is not"
+    ),
     "max_iter=1001": "it has converged by then",
     "if text.count(':') >= written": "then each colon follows a quote, and the members are counted alike",
     "self._text.read(CHUNK_BYTES >> 5)": "the same text in portions of another size",
@@ -257,6 +258,9 @@ EXPLAINED = {
     "return _UINT64_MASK + 1 if value == _UINT64_MASK": (
         "no text that is hashed has the value that Python keeps for errors"
     ),
+    "return _UINT64_MASK - 2 if value == _UINT64_MASK": (
+        "no text that is hashed has the value that Python keeps for errors"
+    ),
     "np.arange(self.number_of_topics + 2)": "no topic is asked for an end behind the last",
     "[len(own) <= len(other) for own, other": "columns with as many values are not told apart",
     "math.isfinite(of_seeds - of_units)": (
@@ -264,6 +268,15 @@ EXPLAINED = {
         "their sum is finite"
     ),
     "text[following] != ']' else -2": "it is asked whether the position is below 0",
+    "found.is_significant and found.coefficient >= 0": "the p-value of a coefficient of 0 is 1",
+    "np.where(total > 1, total, np.nan)": "the correlation of a single system is undefined too",
+    "parse_json_objects(f'{text}\\n', is_unique=file.reading >= 1)": (
+        "what is not read by blocks is read line by line, with the same result"
+    ),
+    "np.ones(len(np.unique(runs[1][:, 0])))": "all runs of a system have the same units",
+    "np.linalg.solve(played + 2 / size": (
+        "the gradient sums to 0, so each multiple of 1 / size gives the step that sums to 0"
+    ),
 }
 
 
