@@ -166,6 +166,14 @@ def test_missing_and_unknown_answers_are_wrong_and_of_no_class():
     assert value("macro_f1", gold, answers, ("a", "b")) == pytest.approx(theirs)
 
 
+@pytest.mark.parametrize(
+    ("average", "holds"), [("micro", True), ("weighted", True), ("macro", False)]
+)
+def test_rare_classes_dominate_the_error_of_a_mean_over_classes_alone(average, holds):
+    metric = ClassAverage("f1", "corrected", part="f1", average=average)
+    assert metric.holds_with_rare_classes is holds
+
+
 def test_without_labels_the_classes_are_those_of_the_gold():
     gold, answers = ["x", "y", "x"], ["x", "z", "y"]
     metric = metric_of("macro_f1", None)
