@@ -236,6 +236,7 @@ def test_models_are_fetched_to_where_scorers_look_for_them(tmp_path, root):
         "import json, os, subprocess, sys; from scripts import fetch_models as f; "
         "subprocess.run = lambda words, **_: open(os.environ['SEEN'], 'w').write(json.dumps(words)) and "
         "type('Done', (), {'returncode': 0}); "
+        "f.COPY = 'no-such-copy'; "
         "print(f.fetch_pipeline('no-such-pipeline')); print(sys.path[-1])"
     )
     told = {

@@ -60,7 +60,7 @@ class Skeleton(HTMLParser):
         if (
             self._within
             or "csrf" in (given.get("name") or "")
-            or given.get("id") == "words"
+            or given.get("id") == "script-texts"
         ):
             return
         kept = {name: value for name, value in attrs if name not in OF_WORDS}
