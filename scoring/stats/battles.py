@@ -14,7 +14,7 @@ Krippendorff 2004 (Content Analysis).
 """
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -44,6 +44,9 @@ LEFT_WINS_BY_LABEL = {LEFT_LABEL: 1.0, RIGHT_LABEL: 0.0, TIE_LABEL: 0.5}
 #: Newton's method stops at steps below ``NEWTON_TOLERANCE`` in log strengths.
 #: Newton's method also stops after ``MAX_NEWTON_STEPS`` steps.
 NEWTON_TOLERANCE, MAX_NEWTON_STEPS = 1e-12, 200
+#: Values of systems are equal if they differ by at most ``ROUNDING_TOLERANCE``, because
+#: the log strengths of systems with equal results differ by rounding errors.
+ROUNDING_TOLERANCE = 1e-9
 #: Tables of wins that are in memory at once have at most this many cells in total.
 #: A single table with more cells is in memory alone.
 #: Fitting strengths needs about ten times the memory of the win tables.
@@ -278,6 +281,14 @@ def compute_jackknife_intervals(
     return [convert_to_optional_bounds(own) for own in zip(*ends, strict=True)]
 
 
+def compute_ranks(values: Floats) -> NDArray[np.intp]:
+    """Return the ranks (k,) of k systems, where 1 is the rank of the largest value.
+    Values that differ only by rounding errors have the same rank.
+    """
+    is_above = values[None, :] - values[:, None] > ROUNDING_TOLERANCE
+    return 1 + is_above.sum(axis=1)
+
+
 def compute_rank_ranges(
     values: Floats,
     without: Floats,
@@ -409,13 +420,8 @@ def compute_battle_results(battles: Sequence[Battle]) -> BattleResults:
         if has_strengths
         else compute_rank_ranges(share, shares_without, SHARE_RANGE)
     )
-    values = strength if has_strengths else share
-    order = sorted(range(len(systems)), key=lambda place: -values[place])
-    counts = Counter(values.tolist())
-    ranks = {
-        value: 1 + sum(count for other, count in counts.items() if other > value)
-        for value in counts
-    }
+    ranks = compute_ranks(strength if has_strengths else share)
+    order = sorted(range(len(systems)), key=lambda place: ranks[place])
     return BattleResults(
         standings=[
             BattleStanding(
@@ -424,7 +430,7 @@ def compute_battle_results(battles: Sequence[Battle]) -> BattleResults:
                 strength_bounds[place],
                 float(share[place]),
                 share_bounds[place],
-                ranks[float(values[place])],
+                int(ranks[place]),
                 int(first[place]),
                 int(last[place]),
             )

@@ -99,6 +99,21 @@ def test_a_system_in_the_middle_from_the_start_does_not_end_the_fit_of_the_other
     assert fit_log_strengths(wins) == pytest.approx([np.log(3), 0, -np.log(3)])
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a>c a>c b>c b>c d>a d>b c>d",
+        "a>c a>c a>c b>c b>c b>c c>a c>b a>d b>d d>c",
+        "a>d b>d c>a c>b c>d d>c",
+    ],
+)
+def test_systems_with_equal_results_share_a_rank_in_the_order_of_their_names(text):
+    """The log strengths of such systems differ in the last digit."""
+    standings = compute_battle_results(battles(text)).standings
+    places = {own.system: (place, own.rank) for place, own in enumerate(standings)}
+    assert places["b"] == (places["a"][0] + 1, places["a"][1])
+
+
 def test_intervals_and_rank_ranges_come_from_leaving_out_one_topic():
     chance = np.random.default_rng(3)
     words = []
