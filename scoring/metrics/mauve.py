@@ -200,12 +200,7 @@ def _run_k_means(
     for _ in range(MAX_K_MEANS_STEPS):
         before = labels
         sizes = np.bincount(labels, minlength=len(centres)).astype(np.float32)
-        order, occurring = np.argsort(labels, kind="stable"), np.flatnonzero(sizes)
-        firsts = np.searchsorted(labels[order], occurring)
-        centres = np.zeros((len(sizes), points.shape[1]), dtype=np.float32)
-        centres[occurring] = (
-            np.add.reduceat(points[order], firsts, axis=0) / sizes[occurring, None]
-        )
+        centres = _compute_cluster_means(points, labels, sizes)
         is_whole = bool(sizes.all())
         if not is_whole:
             _refill_empty_clusters(centres, sizes, len(points))
@@ -217,6 +212,23 @@ def _run_k_means(
             return labels, distance_now
         distance = distance_now
     return labels, last
+
+
+def _compute_cluster_means(
+    points: TextVectors, labels: ClusterNumbers, sizes: TextVectors
+) -> TextVectors:
+    """Return the mean point of each cluster, or 0 for an empty cluster.
+
+    The sum of 32-bit numbers depends on their order. The points of a cluster keep their
+    order, because the order after unstable sorting depends on the processor.
+    """
+    order, occurring = np.argsort(labels, kind="stable"), np.flatnonzero(sizes)
+    firsts = np.searchsorted(labels[order], occurring)
+    means = np.zeros((len(sizes), points.shape[1]), dtype=np.float32)
+    means[occurring] = (
+        np.add.reduceat(points[order], firsts, axis=0) / sizes[occurring, None]
+    )
+    return means
 
 
 def _assign_nearest_centres(

@@ -9,7 +9,12 @@ from django.contrib.auth.models import AnonymousUser
 from scoring.metrics import SoftwareUnavailable
 from scoring.metrics.answers import AnswerMauve
 from scoring.metrics.base import compute_metric_value
-from scoring.metrics.mauve import Mauve, cluster_jointly, compute_divergence_curve_area
+from scoring.metrics.mauve import (
+    Mauve,
+    _compute_cluster_means,
+    cluster_jointly,
+    compute_divergence_curve_area,
+)
 from scoring.results.board.leaders import iterate_leader_searches_of_board
 from scoring.results.board.standings import compute_board
 from tasks.types.positional_citations.questions import (
@@ -84,6 +89,17 @@ def test_how_long_a_feature_is_does_not_matter():
 
 def test_clusters_that_run_empty_are_split_as_the_package_splits_them():
     assert mauve(*alike()) == pytest.approx(GOLDEN_ALIKE, abs=1e-9)
+
+
+def test_the_points_of_a_cluster_keep_their_order_among_points_of_other_clusters():
+    """The last digits of a sum of 32-bit numbers depend on the order."""
+    labels = np.arange(1000) % 2
+    points = np.random.RandomState(3).standard_normal((1000, 4)).astype(np.float32)
+    sizes = np.array([500, 500, 0], dtype=np.float32)
+    in_order = np.array([*range(0, 1000, 2), *range(1, 1000, 2)])
+    sums = np.add.reduceat(points[in_order], [0, 500], axis=0)
+    means = _compute_cluster_means(points, labels, sizes)
+    assert means.tolist() == [*(sums / np.float32(500)).tolist(), [0.0] * 4]
 
 
 def test_equal_shares_have_1_and_such_as_share_no_cluster_next_to_nothing():
