@@ -123,6 +123,17 @@ def test_a_change_of_one_answer_is_a_difference_of_one_row():
     assert test.trials == 2
 
 
+@pytest.mark.parametrize(("further", "is_compared"), [(0, True), (1, False)])
+def test_answers_a_thousand_deviations_from_the_gold_are_compared_and_no_further_ones(
+    further, is_compared
+):
+    """Mean and variance of the answers are 999,999: their mean square is a million variances."""
+    away = [1999, 63, 5, 1, -1, -5, -63, -1999]
+    answers = [999_999 + further + own for own in away]
+    rows = METRICS["pearson"].instance_stats([0] * len(away), answers)
+    assert METRICS["pearson"].can_be_compared(rows) is is_compared
+
+
 def old_rows(gold, answers) -> np.ndarray:
     x, y = np.array(gold), np.array(answers)
     columns = [x, y, x * x, y * y, x * y, np.abs(x - y), np.ones(len(x))]

@@ -11,7 +11,10 @@ from scoring.__main__ import main
 from tasks.types import InputRefused, OptionRefused, task_type
 from tasks.types.cited_reports import tracks
 from tasks.types.cited_reports.checks import find_report_findings
-from tasks.types.cited_reports.judgements import JudgementsOfKind
+from tasks.types.cited_reports.judgements import (
+    JudgementsOfKind,
+    read_judgement_files,
+)
 from tasks.types.cited_reports.reports import read_reports
 from tasks.types.files import open_files_of_all_inputs
 from tasks.types.problems import ProblemList
@@ -283,3 +286,12 @@ def test_people_without_a_label_leave_the_decision_to_the_model():
     rows.given[key] |= {("assessor 1", 0): "", ("", 0): "full"}
     rows.determine_final_labels()
     assert rows.labels == {key: "full"}
+
+
+def test_forty_characters_of_a_label_that_is_none_are_told():
+    rows = {"supports": JudgementsOfKind("supports")}
+    texts = {"sentence": "Snow.", "document": "It snows."}
+    content = lines({"kind": "supports", "texts": texts, "label": "x" * 41})
+    problems = ProblemList()
+    read_judgement_files([file("judged.jsonl", content)], rows, problems)
+    assert [one.message for one in problems] == [f"“label” is “{'x' * 40}”"]

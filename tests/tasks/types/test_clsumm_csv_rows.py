@@ -8,11 +8,16 @@ import json
 
 import pytest
 
-from tasks.types.clsumm.annotation import AnnotationSource, parse_csv_row, read_csv_rows
+from tasks.types.clsumm.annotation import (
+    REQUIRED_GOLD_AND_RUN_FIELDS,
+    AnnotationSource,
+    parse_csv_row,
+    read_csv_rows,
+)
 from tasks.types.files import InputFile
 from tasks.types.problems import select_fatal_problems
 
-pytestmark = pytest.mark.shared
+COLUMNS = (*REQUIRED_GOLD_AND_RUN_FIELDS, "Discourse Facet")
 
 
 def cases(shared) -> list[dict]:
@@ -44,6 +49,7 @@ def official(annotations) -> dict:
     }
 
 
+@pytest.mark.shared
 def test_files_that_the_official_program_reads_are_read_alike(shared):
     read_well = [
         case
@@ -65,6 +71,7 @@ def test_files_that_the_official_program_reads_are_read_alike(shared):
         }, case["case"]
 
 
+@pytest.mark.shared
 def test_files_that_stop_the_official_program_are_refused_with_line_and_reason(shared):
     crashes = [case for case in cases(shared) if isinstance(case["result"], str)]
     assert len(crashes) >= 2
@@ -80,8 +87,20 @@ def test_files_that_stop_the_official_program_are_refused_with_line_and_reason(s
         assert "has no column" in problems[0].message
 
 
+@pytest.mark.shared
 def test_a_row_of_another_length_is_passed_over_and_told_by_line(shared):
     case = next(case for case in cases(shared) if case["case"] == "short row")
     _, problems = read(case)
     assert [(problem.line, problem.fatal) for problem in problems] == [(2, False)]
     assert "expected 11" in str(problems[0])
+
+
+@pytest.mark.parametrize(
+    ("content", "quote"),
+    [("a,b\n1,2\n", "a,b"), (f"{','.join(COLUMNS)}\n1,2\n", "1,2")],
+)
+def test_a_header_without_a_column_and_a_row_of_another_length_are_quoted(
+    content, quote
+):
+    _, [problem] = read({"file": content})
+    assert problem.quote == quote

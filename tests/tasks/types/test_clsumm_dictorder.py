@@ -14,6 +14,15 @@ def test_hashes_are_those_of_a_64_bit_build_without_randomisation(text, value):
     assert hash_as_python2_string(text) == value
 
 
+def test_a_hash_of_minus_1_is_minus_2_since_that_interpreter_keeps_minus_1_for_errors():
+    text = ' =\x13\x1c<) ;,?"\x04\x13'
+    value = ord(text[0]) << 7
+    for character in text:
+        value = (value * 1_000_003) % 2**64 ^ ord(character)
+    assert value ^ len(text) == 2**64 - 1
+    assert hash_as_python2_string(text) == 2**64 - 2
+
+
 @pytest.mark.parametrize(
     ("inserted", "printed"),
     [

@@ -161,6 +161,23 @@ def test_a_ranking_may_be_a_table_of_documents(rows):
     assert [*run.lists] == [(1, 0)]
 
 
+@pytest.mark.parametrize(
+    ("rows", "scores"),
+    [
+        ("id,document,rank\nq,d1,2\nq,d2,1\n", {}),
+        ("id,document,score\nq,d1,0.5\nq,d2,0.9\n", {0: [0.9, 0.5]}),
+        ("id,document,rank,score\nq,d1,2,0.5\nq,d2,1,0.9\n", {0: [0.9, 0.5]}),
+    ],
+)
+def test_a_ranking_has_the_scores_of_its_table_and_none_without_their_column(
+    rows, scores
+):
+    kind = declared(*RANKINGS)
+    split = split_of(kind, {"id": "q", "pool": ["d1", "d2"], "answers": ["d2"]})
+    run, _problems = read(kind, split, rows, "r.csv")
+    assert run.scores == scores
+
+
 def test_what_is_wrong_with_a_table_of_documents_is_told_by_line():
     kind = declared(*RANKINGS)
     split = split_of(kind, {"id": "q", "pool": ["d1", "d2"], "answers": ["d2"]})
@@ -420,6 +437,11 @@ def test_the_delimiter_is_the_one_under_which_all_rows_are_equally_long():
     assert records("id,a;b\n1,2;3\n", "g.csv", TableFormat(delimiter=";"))[0] == [
         {"id,a": "1,2", "b": "3"}
     ]
+
+
+def test_line_ends_of_a_text_in_another_encoding_stay_as_they_are():
+    text = 'id,text\r\na,"one\rtwo\r\nthree"\n'
+    assert sent(text.encode("utf-16"), "gold.csv").read() == text.encode()
 
 
 def test_gold_in_another_encoding_is_read_once_somebody_names_it(tmp_path):

@@ -104,10 +104,11 @@ class TestToml:
             ('"a" . ' * 60 + "a = 1", r"more than 50 parts in line 1"),
             (f"[{'a.' * 60}a]", r"more than 50 parts in line 1"),
             ("a = 1\nb = ]", r"Invalid value in line 2, column 5"),
+            (f"a = 0x{'f' * 50}", r"^a number of 61 digits \(limit: 60\)$"),
             (b"\n\n\xff", r"not UTF-8 in line 3"),
             ("a" * (TOML.size + 1), r"1,048,577 bytes \(limit: 1,048,576\)"),
         ],
-        ids=range(11),
+        ids=range(12),
     )  # fmt: skip
     def test_what_is_not_read_is_refused_with_its_line(self, text, words):
         with pytest.raises(TextUnreadable, match=words):

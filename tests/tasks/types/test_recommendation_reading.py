@@ -243,6 +243,11 @@ def test_papers_are_resampled_and_not_their_contexts(capsys, tmp_path):
             "context “q1” stands here a second time",
         ),
         ("diagnostic.jsonl", {"id": "q4"}, "“cited_id” is missing"),
+        (
+            "diagnostic.jsonl",
+            {"id": "", "citing_id": "p", "cited_id": "a"},
+            "“id” is",
+        ),
         ("diagnostic.jsonl", {"id": "q4", "cited_id": "zz"}, "“zz” is no candidate"),
         ("diagnostic.jsonl", {"cited_id": "a"}, "“id” is missing"),
         (
