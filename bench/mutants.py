@@ -255,12 +255,6 @@ EXPLAINED = {
     "while len(drawn) <= count": "what is drawn beyond the count is cut off",
     "gzip.GzipFile(fileobj=source)": "what is read is open for reading alone",
     "kendalltau(x, y).statistic) if len(x) >= 1": "SciPy has no coefficient of one pair either",
-    "return _UINT64_MASK + 1 if value == _UINT64_MASK": (
-        "no text that is hashed has the value that Python keeps for errors"
-    ),
-    "return _UINT64_MASK - 2 if value == _UINT64_MASK": (
-        "no text that is hashed has the value that Python keeps for errors"
-    ),
     "np.arange(self.number_of_topics + 2)": "no topic is asked for an end behind the last",
     "[len(own) <= len(other) for own, other": "columns with as many values are not told apart",
     "math.isfinite(of_seeds - of_units)": (
@@ -269,13 +263,16 @@ EXPLAINED = {
     ),
     "text[following] != ']' else -2": "it is asked whether the position is below 0",
     "found.is_significant and found.coefficient >= 0": "the p-value of a coefficient of 0 is 1",
-    "np.where(total > 1, total, np.nan)": "the correlation of a single system is undefined too",
+    "np.where(total > 1, total, np.nan)": (
+        "weights are integers, and the correlation of a single system is undefined too"
+    ),
     "parse_json_objects(f'{text}\\n', is_unique=file.reading >= 1)": (
         "what is not read by blocks is read line by line, with the same result"
     ),
     "np.ones(len(np.unique(runs[1][:, 0])))": "all runs of a system have the same units",
     "np.linalg.solve(played + 2 / size": (
-        "the gradient sums to 0, so each multiple of 1 / size gives the step that sums to 0"
+        "the gradient sums to 0, so each multiple of 1 / size gives the same step, but for "
+        "rounding, which the ranks allow for"
     ),
 }
 
