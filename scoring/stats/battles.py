@@ -281,12 +281,12 @@ def compute_jackknife_intervals(
     return [convert_to_optional_bounds(own) for own in zip(*ends, strict=True)]
 
 
-def compute_ranks(values: Floats) -> NDArray[np.intp]:
+def compute_system_ranks(values: Floats) -> NDArray[np.intp]:
     """Return the ranks (k,) of k systems, where 1 is the rank of the largest value.
     Values that differ only by rounding errors have the same rank.
     """
     is_above = values[None, :] - values[:, None] > ROUNDING_TOLERANCE
-    return 1 + is_above.sum(axis=1)
+    return np.asarray(1 + is_above.sum(axis=1), dtype=np.intp)
 
 
 def compute_rank_ranges(
@@ -420,7 +420,7 @@ def compute_battle_results(battles: Sequence[Battle]) -> BattleResults:
         if has_strengths
         else compute_rank_ranges(share, shares_without, SHARE_RANGE)
     )
-    ranks = compute_ranks(strength if has_strengths else share)
+    ranks = compute_system_ranks(strength if has_strengths else share)
     order = sorted(range(len(systems)), key=lambda place: ranks[place])
     return BattleResults(
         standings=[
