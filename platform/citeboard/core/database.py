@@ -65,8 +65,6 @@ MIGRATION_LOCK_KEY = 0x63697465
 MIGRATION_LOCK_WAIT_MESSAGE = (
     "Another process migrates the database; waiting for it to end."
 )
-
-
 MIGRATION_LOCK_POLL_SECONDS = 0.5
 
 
@@ -83,12 +81,10 @@ def hold_migration_lock(
         with connection.cursor() as cursor:
             # A statement that waits for the lock would deadlock with the process that holds
             # the lock and creates an index concurrently, which waits for all statements.
-            has_waited = False
-            while not _try_migration_lock(cursor):
-                if not has_waited:
-                    say(MIGRATION_LOCK_WAIT_MESSAGE)
-                has_waited = True
-                time.sleep(MIGRATION_LOCK_POLL_SECONDS)
+            if not _try_migration_lock(cursor):
+                say(MIGRATION_LOCK_WAIT_MESSAGE)
+                while not _try_migration_lock(cursor):
+                    time.sleep(MIGRATION_LOCK_POLL_SECONDS)
         try:
             yield
         finally:
