@@ -6,7 +6,6 @@ import datetime as dt
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 from typing import Any, NamedTuple
 
 from django.db import models
@@ -303,17 +302,13 @@ def _annotate_overlaps_by_task(
     )
 
 
-@cache
-def _build_overlaps_subquery() -> models.Subquery:
-    """Return the part of queries of phases that is the same in all of them."""
+def annotate_gold_overlaps(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
     versions = Gold.objects.filter(
         task=models.OuterRef("task"), split=models.OuterRef("split")
     )
-    return models.Subquery(_annotate_overlaps_by_task(versions))
-
-
-def annotate_gold_overlaps(phases: models.QuerySet[Phase]) -> models.QuerySet[Phase]:
-    return phases.annotate(gold_listed=_build_overlaps_subquery())
+    return phases.annotate(
+        gold_listed=models.Subquery(_annotate_overlaps_by_task(versions))
+    )
 
 
 def find_phase_by_slugs(season: str, task: str, phase: str) -> Phase | None:
