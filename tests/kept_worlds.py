@@ -17,7 +17,6 @@ after them get higher numbers, also where a test that restored a backup has set 
 Numbers that tests give continue after those of the process that built the world.
 """
 
-import fcntl
 import os
 import pickle
 import tempfile
@@ -33,6 +32,7 @@ from django.db import connection, transaction
 from citeboard.ops.pruning import MODEL_FILE_COLUMNS
 from tests.emptying import KEPT
 from tests.numbering import continue_after, positions
+from tests.once import made_once
 
 _kept: dict[Callable[[], Any], "KeptWorld"] = {}
 
@@ -82,18 +82,11 @@ def keep_world(make: Callable[[], Any], django_db_blocker) -> KeptWorld:
 
 
 def _of_the_run(make: Callable[[], Any]) -> KeptWorld:
-    folder = Path(os.environ["CITEBOARD_TEST_ROOT"]) / "worlds"
-    folder.mkdir(exist_ok=True)
-    written = folder / f"{make.__module__}.{make.__qualname__}"
-    with written.with_name(f"{written.name}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if written.exists():
-            return pickle.loads(written.read_bytes())  # noqa: S301  (our own)
-        world = KeptWorld(make)
-        draft = written.with_name(f"{written.name}.draft")
-        draft.write_bytes(pickle.dumps(world))
-        draft.rename(written)
-        return world
+    folder = made_once(
+        f"{make.__module__}.{make.__qualname__}",
+        lambda folder: (folder / "world").write_bytes(pickle.dumps(KeptWorld(make))),
+    )
+    return pickle.loads((folder / "world").read_bytes())  # noqa: S301  (our own)
 
 
 def _tables() -> list[str]:

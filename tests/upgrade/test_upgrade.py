@@ -9,15 +9,15 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from contextlib import closing
-from functools import cache
 from pathlib import Path
 
 import pytest
 
 from citeboard.demo.prepare import SAFE_TAR_EXTRACTION_OPTIONS
 from tests.conftest import migrate
+from tests.once import made_once
 from tests.upgrade.hidden_gold import OF_OTHERS, RIVAL, hide_gold
 from tests.upgrade.work_under_way import (
     add_work,
@@ -60,22 +60,23 @@ def changes(before, now, where: str = "") -> list[str]:
     return [] if before == now else [f"{where} is {now!r} and was {before!r}"]
 
 
-@pytest.fixture(scope="module")
-def upgraded(tmp_path_factory) -> Callable[[str], tuple[Path, dict]]:
-    """Return, by release, the folder of an upgraded site and every number that it shows."""
+def upgraded(release: str) -> tuple[Path, dict]:
+    """Return the folder of an upgraded site and every number that it shows."""
 
-    @cache
-    def site_of(release: str) -> tuple[Path, dict]:
-        folder = tmp_path_factory.mktemp(release)
+    def upgrade(made: Path) -> None:
+        site = made / "site"
+        site.mkdir()
         shutil.unpack_archive(
-            HERE / release / "site.tar.xz", folder, **SAFE_TAR_EXTRACTION_OPTIONS
+            HERE / release / "site.tar.xz", site, **SAFE_TAR_EXTRACTION_OPTIONS
         )
         if release == "0.3.0":
-            in_site(folder, add_work)
-            in_site(folder, hide_gold)
-        return folder, printed_by("read_numbers.py", folder)
+            in_site(site, add_work)
+            in_site(site, hide_gold)
+        numbers = printed_by("read_numbers.py", site)
+        (made / "numbers.json").write_text(json.dumps(numbers))
 
-    return site_of
+    made = made_once(f"upgraded-{release}", upgrade)
+    return made / "site", json.loads((made / "numbers.json").read_text())
 
 
 def printed_by(script: str, folder: Path) -> dict:
@@ -110,7 +111,7 @@ def without_leaders(boards: list[dict], spared: Collection[str] = ()) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(
-    release, upgraded, contents_of_new_site
+    release, contents_of_new_site
 ):
     folder, now = upgraded(release)
     before = numbers_before(release)
@@ -132,11 +133,10 @@ def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(
 
 
 @pytest.fixture(scope="module")
-def contents_of_new_site(tmp_path_factory) -> dict[str, object]:
+def contents_of_new_site() -> dict[str, object]:
     """An empty database is not brought there step by step, and comes to the same."""
-    empty = tmp_path_factory.mktemp("new") / "empty.sqlite3"
-    migrate(f"sqlite:///{empty}")
-    return contents(empty)
+    made = made_once("new-site", lambda made: migrate(f"sqlite:///{made}/site.sqlite3"))
+    return contents(made / "site.sqlite3")
 
 
 def contents(path: Path) -> dict[str, object]:
@@ -168,11 +168,17 @@ def contents(path: Path) -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def noticed(upgraded, tmp_path_factory) -> dict:
+def noticed() -> dict:
     """Return what the people of a running season notice, each by its name in `running_season`."""
     site, _numbers = upgraded("0.3.0")
-    own = tmp_path_factory.mktemp("running") / "site"
-    return printed_by("running_season.py", shutil.copytree(site, own))
+
+    def run(made: Path) -> None:
+        own = shutil.copytree(site, made / "site")
+        told = printed_by("running_season.py", own)
+        (made / "noticed.json").write_text(json.dumps(told))
+
+    made = made_once("running-season", run)
+    return json.loads((made / "noticed.json").read_text())
 
 
 class TestSecretsOfARunningSeason:
