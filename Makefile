@@ -13,7 +13,7 @@ CHECKED := env -u CITEBOARD_INSECURE_HTTP -u CITEBOARD_DEBUG -u DATABASE_URL -u 
 
 help:
 	@echo "make run     install what the site needs, load the demo season, serve it on this machine"
-	@echo "make test    run the tests on SQLite that start no site, worker or browser"
+	@echo "make test    run the tests on SQLite that take less than three seconds each"
 	@echo "make test-all  run every test on SQLite, then on PostgreSQL where a server answers"
 	@echo "make proofs  run what proves by mass: fuzzing, growth and corpora at full size"
 	@echo "make nightly run everything: checks, container steps, every test on both databases, proofs"

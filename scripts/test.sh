@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tests on SQLite that start no site, worker or browser, or whatever ARGS name. With `ci` all tests, then on
+# The tests on SQLite that take less than three seconds each, or whatever ARGS name. With `ci` all tests, then on
 # PostgreSQL, where a server answers, those whose result can differ there (marked both_databases); with `all`
 # every test there; with `proofs` what proves by mass, on SQLite, then on PostgreSQL the API's calls and the two worlds.
 # Without ARGS and with `ci` the tests that rest on named files (the mark `rests_on`) are left out when none of
@@ -52,8 +52,8 @@ if [ "$tier" = ci ] || { [ "$tier" = sqlite ] && [ -z "${ARGS:-}" ]; }; then
 fi
 
 if [ "$tier" = sqlite ] && [ -z "${ARGS:-}" ]; then
-    echo "Tests on SQLite, but for those that start a site, a worker or a browser: \`make test-all\` runs these too"
-    CITEBOARD_TEST_ONLY=one-process
+    echo "Tests on SQLite, but for those that take seconds, as with a browser: \`make test-all\` runs these too"
+    CITEBOARD_TEST_ONLY=quick
     export CITEBOARD_TEST_ONLY
 else
     echo "Tests on SQLite"

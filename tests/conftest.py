@@ -82,8 +82,8 @@ gc.disable()
 
 def pytest_collection_modifyitems(config, items) -> None:
     """Select by tier: `make proofs` runs what proves by mass, `.ci/run` on PostgreSQL the tests marked
-    `both_databases`, `make test` the tests that need one process. All leave out tests that rest on unchanged files.
-    """  # noqa: E501
+    `both_databases`, `make test` what takes few seconds. All leave out tests that rest on unchanged files.
+    """
     if IS_FULL:
         kept = [item for item in items if proves_by_mass(item)]
     else:
@@ -94,8 +94,8 @@ def pytest_collection_modifyitems(config, items) -> None:
     only = os.environ.get("CITEBOARD_TEST_ONLY")
     if only == "database":
         kept = [item for item in kept if item.get_closest_marker("both_databases")]
-    elif only == "one-process":
-        kept = [item for item in kept if not starts_a_site(item)]
+    elif only == "quick":
+        kept = [item for item in kept if not takes_seconds(item)]
     chosen = set(kept)
     config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
     items[:] = kept
@@ -116,11 +116,13 @@ def rests_on_unchanged(item, changed: list[str]) -> bool:
     return not is_touched(changed, paths)
 
 
-def starts_a_site(item) -> bool:
-    """In processes of its own, or a worker or a browser: a third of the computing for few sentences."""
+def takes_seconds(item) -> bool:
+    """It starts a site, a worker or a browser, reads the whole demo, or is marked: half of the computing for
+    few sentences.
+    """
     return bool(
-        {"chromium", "child_environment"} & set(item.fixturenames)
-        or item.get_closest_marker("worker")
+        {"chromium", "child_environment", "kept_complete"} & set(item.fixturenames)
+        or any(map(item.get_closest_marker, ("worker", "slow")))
     )
 
 

@@ -7,7 +7,7 @@ from tests.access.scene import kept_scene, scene  # noqa: F401  (fixtures are fo
 
 def pytest_collection_modifyitems(config, items) -> None:
     """Let `make test` ask as visitor, member and organiser alone."""
-    if os.environ.get("CITEBOARD_TEST_ONLY") != "one-process":
+    if os.environ.get("CITEBOARD_TEST_ONLY") != "quick":
         return
     left = [item for item in items if item.get_closest_marker("whole_table")]
     items[:] = [item for item in items if not item.get_closest_marker("whole_table")]

@@ -119,6 +119,7 @@ def posted_forms(client, scene, role: str) -> Iterator[PostedForm]:
             yield PostedForm(route, path, names, {field.html_name for field in shown})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["member", "organiser", "staff"])
 def test_every_form_sends_its_act_the_fields_that_it_has(client, scene, role):
     seen, unknown = set(), {}
@@ -135,6 +136,7 @@ def test_every_form_sends_its_act_the_fields_that_it_has(client, scene, role):
     assert seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["member", "organiser", "staff"])
 def test_no_other_page_refuses_the_fields_that_its_own_form_sends(client, scene, role):
     seen, refused = set(), {}

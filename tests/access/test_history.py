@@ -285,6 +285,7 @@ FAMILIES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.both_databases
 def test_every_change_of_a_season_or_a_team_leaves_an_entry(client, scene):
     before = rows(watched_models())

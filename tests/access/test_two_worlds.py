@@ -207,6 +207,7 @@ def differences(
     }
 
 
+@pytest.mark.slow
 @pytest.mark.mass
 @pytest.mark.usefixtures("questions_are_noted")
 @pytest.mark.parametrize(

@@ -216,6 +216,7 @@ def kept_world(django_db_setup, django_db_blocker) -> KeptWorld:
     return keep_world(make_world_to_aim_at, django_db_blocker)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("one_connection")
 @pytest.mark.parametrize("name", ACCESS)
 def test_no_request_meets_an_error_of_ours(world, name):

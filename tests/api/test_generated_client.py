@@ -38,6 +38,7 @@ def package(transactional_db, tmp_path, monkeypatch) -> str:
     return "generated_client"
 
 
+@pytest.mark.slow
 def test_it_lists_seasons_reads_a_board_and_sends_a_run(package, live_server):
     phase, member = make_phase(board="everyone"), make_user()
     make_team(season=phase.task.season, lead=member)

@@ -183,6 +183,7 @@ def first(folder: Path, pattern: str) -> Path:
     return min(folder.glob(pattern))
 
 
+@pytest.mark.slow
 def test_the_archive_of_the_demo_s_seven_tasks_is_verified_and_one_changed_digit_in_it_is_found(
     monkeypatch, tmp_path, capsys
 ):

@@ -14,6 +14,7 @@ def scenarios(root) -> dict[str, dict]:
     return {path.name: yaml.safe_load(path.read_text()) for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_each_scenario_makes_its_alert_fire_or_stay_silent(root):
     program = shutil.which("promtool")
     if program is None:

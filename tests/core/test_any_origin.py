@@ -63,6 +63,7 @@ def test_nothing_else_is_let_through_and_no_browser_is_told_that_it_may_send_a_t
     assert readable(client, scene, method) == set()
 
 
+@pytest.mark.slow
 def test_what_somebody_is_answered_is_for_them_alone(client, scene):
     client.force_login(scene.people["organiser"])
     assert readable(client, scene, "GET") == set()

@@ -52,6 +52,7 @@ def kept(client, scene, role: str, names) -> dict[str, str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["member", "organiser"])
 def test_only_public_boards_are_kept_for_somebody_who_has_signed_in(
     client, scene, role

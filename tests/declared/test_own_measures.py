@@ -158,6 +158,7 @@ def one_run(own) -> tuple[Submission, str]:
     return Submission.objects.get(), " ".join(told)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("act", HOSTILE)
 def test_what_a_hostile_file_does_ends_as_a_sentence_to_its_organisers_and_as_nothing_else(

@@ -15,6 +15,8 @@ from tests.web.test_one_date_format import OTHER_FORMS, other_dates
 
 #: Pages of one kind that differ in a number or in a value of a parameter only.
 MAX_OF_ONE_KIND = 2
+pytestmark = pytest.mark.slow
+
 PROGRAMS = ("/api/", "/static/", "/admin/")
 
 
@@ -71,7 +73,6 @@ def pages_by_links(client) -> dict[str, str]:
     return pages
 
 
-@pytest.mark.slow
 def test_no_page_of_the_demo_shows_a_date_in_another_form(client, loaded):
     caches["pages"].clear()
     pages = pages_by_links(client)

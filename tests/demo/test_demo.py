@@ -444,6 +444,7 @@ def counts() -> list[int]:
     ]
 
 
+@pytest.mark.slow
 def test_once_more_it_changes_nothing_and_prints_the_same(monkeypatch):
     for name in ("submit_demo_runs", "publish_ratings"):
         monkeypatch.setattr(prepare, name, lambda *given: None)
@@ -501,6 +502,7 @@ def test_nothing_is_mailed_to_its_invented_addresses(mailoutbox, without_runs):
     ).exists()
 
 
+@pytest.mark.slow
 def test_a_start_that_is_interrupted_is_finished_by_the_next_without_sending_a_run_twice(
     monkeypatch,
 ):
@@ -545,6 +547,7 @@ def test_the_demo_waits_while_all_readers_are_busy(monkeypatch):
         prepare.call_when_sandbox_process_free(read, value="run")
 
 
+@pytest.mark.slow
 def test_what_people_need_to_sign_in_comes_before_the_runs_and_the_rest_says_nothing():
     out = io.StringIO()
     call_command("demo", "--only", "begin", "--json", stdout=out)

@@ -24,7 +24,7 @@ from tests.api.sending import content, score
 from tests.demo.worlds import make_complete, phase_at
 from tests.kept_worlds import KeptWorld, keep_world
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 #: The demo's tasks of each paper's rows; pages are those of the first.
 TASKS = {

@@ -21,6 +21,8 @@ from tests import factories
 from tests.demo.worlds import make_story, phase_at
 from tests.kept_worlds import KeptWorld, keep_world
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def kept_story(django_db_setup, django_db_blocker) -> KeptWorld:

@@ -142,6 +142,7 @@ def test_triggers_that_a_changed_table_has_lost_come_back_and_what_was_missed_is
     assert are_right()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_pages_of_runs_cost_the_same_however_many_there_are(monkeypatch):
     # The first request of a minute is counted in the database.

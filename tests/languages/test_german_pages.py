@@ -72,6 +72,7 @@ class Skeleton(HTMLParser):
         self._within -= tag == "svg"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["visitor", "member", "organiser", "staff"])
 def test_a_german_page_has_the_elements_and_attributes_of_the_english_one(
     client, scene, role
@@ -140,6 +141,7 @@ def texts_of(model: type[models.Model]) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("role", ["member", "organiser", "staff"])
 def test_what_is_done_on_a_german_page_is_stored_as_on_an_english_one(
     client, scene, role

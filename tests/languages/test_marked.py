@@ -48,6 +48,7 @@ def has_a_sentence_of_the_code(text: str) -> bool:
     return any(sentence in text for sentence in code_sentences())
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", ["visitor", "member", "organiser", "staff"])
 def test_no_page_shows_a_sentence_of_the_code_that_was_not_translated(

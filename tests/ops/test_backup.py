@@ -60,6 +60,7 @@ def backup(target: Path, *options: str) -> None:
     call_command("backup", str(target), *options)
 
 
+@pytest.mark.slow
 def test_a_restored_site_is_what_it_was(phase, target, tmp_path):
     call_command(
         "mount_archive", str(write_small_archive(tmp_path / "archive")), verbosity=0
@@ -113,6 +114,7 @@ TABLES_THERE = (
 )
 
 
+@pytest.mark.slow
 def test_a_restore_leaves_no_table_that_a_newer_release_has_made(
     phase, target, tmp_path
 ):

@@ -402,6 +402,7 @@ class TestCommand:
             command(phase.task.season.slug, "--task", "none")
 
 
+@pytest.mark.slow
 @pytest.mark.both_databases
 def test_a_season_file_that_is_loaded_again_leaves_what_the_worker_computed(tmp_path):
     """It lists baselines of its own; those that are built in are not missing from it."""

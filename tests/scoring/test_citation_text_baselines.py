@@ -98,6 +98,7 @@ def test_textrank_gives_the_published_texts(golden, inputs, variant):
     assert summarize_by_textrank(chosen, SummarySettings(split=str.split)) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @needs_packages
 @pytest.mark.parametrize("size", [2, 3])

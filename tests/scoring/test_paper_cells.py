@@ -33,6 +33,7 @@ reading = "ours"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_cells_that_take_seconds_are_what_is_recorded(capsys, shared):
     """160 figures in 14 seconds of one processor, as `time` counts them."""

@@ -80,6 +80,7 @@ def test_an_incremental_backup_names_what_the_site_has_lost_as_any_does(
     assert list(read_manifest(tmp_path / "tuesday").lost) == [f"runs/{run}"]
 
 
+@pytest.mark.slow
 def test_a_bucket_gets_what_is_new_and_gives_back_the_site_of_a_moment(
     phase, bucket, tmp_path, capsys
 ):

@@ -24,6 +24,7 @@ def loaded(tmp_path, shared) -> list[str]:
     return load(tmp_path, data=shared / "scisumm")
 
 
+@pytest.mark.slow
 def test_the_twelve_topics_become_the_gold_of_both_tasks(loaded, tmp_path, shared):
     lines = [
         line
@@ -44,6 +45,7 @@ def test_the_twelve_topics_become_the_gold_of_both_tasks(loaded, tmp_path, share
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUNS)
 def test_the_published_runs_are_taken_as_they_are_distributed(
     loaded, shared, tmp_path, name

@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both_database
 BEFORE = "0023_named_monthly_ranks"
 
 
+@pytest.mark.slow
 def test_no_board_of_an_earlier_release_counts_as_looked_at():
     phase = boards.make_phase()
     comparison_state.get_or_create_board_order(phase.pk, "corrected")

@@ -162,6 +162,7 @@ def rows_of_now() -> dict[str, list[dict]]:
     return site
 
 
+@pytest.mark.slow
 def test_the_labels_of_a_running_site_become_rows_and_change_nothing(tmp_path):
     phases = [citing_phase(tmp_path / name) for name in "ab"]
     runs = [citing_run(phase) for phase in phases]

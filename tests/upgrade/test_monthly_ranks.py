@@ -64,6 +64,7 @@ def test_a_run_without_a_team_and_a_month_without_runs_are_rewritten(phase):
     assert (ranked.runs, empty.runs) == ([{"run": 7, "team": None, "rank": 3}], [])
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_the_migration_can_be_undone_and_repeated(phase):
     ranked = store(phase, [{"run": 7, "team": "first", "rank": 1}])

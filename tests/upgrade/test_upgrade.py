@@ -109,6 +109,7 @@ def without_leaders(boards: list[dict], spared: Collection[str] = ()) -> None:
                 table.pop("leaders", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("release", RELEASES)
 def test_a_site_of_an_earlier_release_shows_the_same_numbers_after_migrate(
     release, contents_of_new_site
@@ -181,6 +182,7 @@ def noticed() -> dict:
     return json.loads((made / "noticed.json").read_text())
 
 
+@pytest.mark.slow
 class TestSecretsOfARunningSeason:
     """What organisers, teams and readers of a season of 0.3.0 notice whose gold stays hidden."""
 

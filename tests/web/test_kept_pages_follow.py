@@ -110,6 +110,7 @@ def said(page) -> str:
     return re.sub(moving, "", page.content.decode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_page_is_as_though_nothing_had_been_kept_once_it_changes(scene, change):
     browsers = {role: GoesOn() for role in READERS}

@@ -63,6 +63,7 @@ def other_dates(page: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize("role", ["visitor", "member", "organiser", "staff"])
 def test_no_page_shows_a_date_in_another_form(client, scene, role):  # noqa: F811

@@ -207,6 +207,7 @@ def kept_demo(django_db_setup, django_db_blocker) -> KeptWorld:
     return keep_world(make_without_runs, django_db_blocker)
 
 
+@pytest.mark.slow
 def test_the_season_that_ships_shows_the_history_of_the_task(client, kept_demo):
     kept_demo()
     call_command("load_season", "examples/cl-summ-2014", stdout=(told := io.StringIO()))

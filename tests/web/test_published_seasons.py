@@ -49,6 +49,7 @@ def order(html: str) -> list[str]:
     return re.findall(r'<th scope="row">([^<]+)</th>', html)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slug", PUBLISHED_RESULTS_SEASON_SLUGS)
 def test_each_loads_once_and_is_read_without_a_broken_link(client, slug):
     assert "created" in load_season(slug)

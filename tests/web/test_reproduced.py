@@ -475,6 +475,7 @@ def test_a_table_of_several_systems_names_no_run_by_class(folder, tmp_path):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_the_pilot_s_topics_stand_beside_what_its_paper_prints(
     client, shared, tmp_path

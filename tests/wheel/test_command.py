@@ -318,6 +318,7 @@ def interpreters() -> list[str]:
     return list(found.values())
 
 
+@pytest.mark.slow
 def test_every_interpreter_that_is_found_reads_the_wheel_and_checks_a_run_with_it(
     unpacked, sample, tmp_path
 ):

@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SAMPLES = "tests/tasks/test_every_type.py"
 
 
@@ -40,5 +42,6 @@ def run_with_the_wheel(root: Path, unpacked: Path, *files: str) -> str:
     return done.stdout.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_every_sample_has_its_numbers_by_the_wheel(root, unpacked):
     assert re.match(r"\d\d+ passed", run_with_the_wheel(root, unpacked, SAMPLES))
