@@ -112,9 +112,8 @@ def compute_product_moment(x: Floats, y: Floats, weights: Floats) -> Floats:
     NaN if one of the arrays is constant.
     """
     total = weights.sum(axis=-1, keepdims=True)
-    total = np.where(total > 0, total, np.nan)
-    x = x - (weights * x).sum(axis=-1, keepdims=True) / total
-    y = y - (weights * y).sum(axis=-1, keepdims=True) / total
+    x = x - quotient((weights * x).sum(axis=-1, keepdims=True), total)
+    y = y - quotient((weights * y).sum(axis=-1, keepdims=True), total)
     spread = (weights * x * x).sum(axis=-1) * (weights * y * y).sum(axis=-1)
     both_vary = indicate_varying_values(x, weights) * indicate_varying_values(
         y, weights
