@@ -206,7 +206,7 @@ def read_json_list(
     try:
         place = _skip_json_blanks(checked, checked.index("[") + 1)
         line, counted = 1, 0
-        while place >= 0 and checked[place] != "]":
+        while checked[place] != "]":
             value, end = _STRICT_JSON_SCANNER(checked, place)
             line, counted = line + checked.count("\n", counted, place), place
             raw = checked[place:end]
@@ -216,7 +216,7 @@ def read_json_list(
                 _require_allowed_depth(value, raw, limits)
             items.append(JsonListItem(line, value, raw))
             place = _find_next_item(checked, end)
-        if place >= 0 and not checked[place + 1 :].strip(" \t\r\n"):
+        if not checked[place + 1 :].strip(" \t\r\n"):
             return items
     except JsonKeyRepeated:
         raise
@@ -241,14 +241,16 @@ def _skip_json_blanks(text: str, place: int) -> int:
 
 def _find_next_item(text: str, place: int) -> int:
     """Return the position of the next item in the text of a JSON list, or the position
-    of the bracket that closes the list. Return -1 if neither another item nor the
-    closing bracket follows.
+    of the bracket that closes the list. Raise ValueError or IndexError if neither
+    another item nor the closing bracket follows.
     """
     place = _skip_json_blanks(text, place)
     if text[place] == "]":
         return place
     following = _skip_json_blanks(text, place + 1)
-    return following if text[place] == "," and text[following] != "]" else -1
+    if text[place] != "," or text[following] == "]":
+        raise ValueError("neither another item nor the end of the list follows")
+    return following
 
 
 _JSON_BLANKS_PATTERN = re.compile(r"[ \t\r\n]*")
