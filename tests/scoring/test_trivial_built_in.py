@@ -7,9 +7,15 @@ import pytest
 
 from scoring.offline import trivial
 from scoring.offline.commands import FORMS, build_task_folder_files
-from scoring.offline.trivial import GoldReport, report_on_gold
+from scoring.offline.trivial import GoldReport, report_on_gold, report_on_split
 from tasks.types import task_type
-from tasks.types.trivial_runs import REASONS_FOR_IMPOSSIBLE_RUNS, TRIVIAL_RUN_NAMES
+from tasks.types.files import open_input_files
+from tasks.types.judge_leaderboards import trivial as trivial_leaderboards
+from tasks.types.trivial_runs import (
+    FIRST_ITEM_RUN,
+    REASONS_FOR_IMPOSSIBLE_RUNS,
+    TRIVIAL_RUN_NAMES,
+)
 
 TYPES = [slug for slug in REASONS_FOR_IMPOSSIBLE_RUNS if slug not in FORMS]
 
@@ -76,6 +82,20 @@ def test_measures_of_one_statistic_share_its_rows_of_a_run(sample, monkeypatch, 
 )
 def test_the_rows_that_were_read_are_counted(sample, slug, instances, rows):
     assert (sample(slug).instances, sample(slug).rows) == (instances, rows)
+
+
+@pytest.mark.parametrize(("limit", "has_runs"), [(4, True), (3, False)])
+def test_a_quick_check_ranks_no_more_systems_than_its_limit(
+    root, monkeypatch, limit, has_runs
+):
+    """The sample has four systems."""
+    monkeypatch.setattr(trivial_leaderboards, "MAX_INSTANCES_IN_QUICK_TRIAL", limit)
+    kind = task_type("judge-leaderboards")
+    [gold] = (root / "tasks" / "types" / "judge_leaderboards" / "sample").glob("gold*")
+    files, options = open_input_files(gold), kind.validate_options({})
+    split = kind.gold_of(files, options)
+    report = report_on_split(kind, files, split, options, is_quick=True)
+    assert (FIRST_ITEM_RUN in report.trivial) is has_runs
 
 
 @pytest.mark.parametrize("form", FORMS)
