@@ -10,7 +10,11 @@ import pytest
 
 from scoring.__main__ import main
 from tasks.types import InputRefused, task_type
-from tasks.types.declared.proposals import _propose_file_format, propose_declaration
+from tasks.types.declared.proposals import (
+    _propose_file_format,
+    list_candidate_fields,
+    propose_declaration,
+)
 from tasks.types.declared.recognised import guess_id_settings
 from tasks.types.files import InputFile, open_input_files
 from tests.declared.folders import lines, shared
@@ -321,3 +325,31 @@ def test_instances_without_a_grade_are_beside_each_and_those_without_a_kind_are_
         40, grade=lambda n: None if n % 2 == 0 else odd if odd and n < 9 else n // 2 % 3
     )
     assert {"name": "grade", "field": "grade", **said} in task["dimensions"]
+
+
+@pytest.mark.parametrize(
+    ("form", "name"), [("labels", "gold.txt"), ("ranking", "gold.dat")]
+)
+def test_qrels_are_read_for_rankings_alone_and_from_files_with_their_suffixes(
+    form, name
+):
+    file = InputFile(name, name, lambda: BytesIO(b"q1 0 D1 1\nq1 0 D2 0\n"))
+    with pytest.raises(InputRefused) as refused:
+        propose_declaration(form, "t", "T", [file])
+    assert [own.message for own in refused.value.problems] == ["there are no instances"]
+
+
+@pytest.mark.parametrize(("count", "is_proposed"), [(9, True), (8, False)])
+def test_candidates_are_lists_with_more_than_the_answers_in_nine_of_ten_instances(
+    count, is_proposed
+):
+    rows = [
+        {
+            "id": f"i{n}",
+            "text": f"a b c d {n}",
+            "candidates": [f"D{n}", "D10"] if n < count else [f"D{n}"],
+            "relevant": [f"D{n}"],
+        }
+        for n in range(10)
+    ]
+    assert list_candidate_fields(rows, "relevant") == ["candidates"] * is_proposed
