@@ -148,6 +148,12 @@ def test_what_cannot_be_is_infinite(capsys, tmp_path, gold):
         assert (found["value"], found["infinite"]) == (None, True)
 
 
+def test_a_perplexity_beyond_the_range_of_floats_is_infinite(capsys, tmp_path, gold):
+    own = {"log_probabilities": {"a": -2_000}}
+    found = perplexity(capsys, gold, run(tmp_path, own, {}))
+    assert (found["value"], found["infinite"]) == (None, True)
+
+
 def test_a_run_without_probabilities_has_no_perplexity_and_one_that_has_them_needs_the_option(
     capsys, tmp_path, gold
 ):
