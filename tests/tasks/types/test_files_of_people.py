@@ -502,6 +502,12 @@ def test_a_list_in_any_layout_is_read_item_by_item(values, indent):
     assert all(text.split("\n")[item.line - 1].strip() for item in items)
 
 
+@pytest.mark.parametrize("text", ["[1 2 3]", "[1; 2]", "[1,]", "[1", "[1,", "[1] 2"])
+def test_a_list_whose_items_no_comma_parts_or_that_does_not_end_is_refused(text):
+    with pytest.raises(json.JSONDecodeError):
+        read_json_list(text)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.dictionaries(st.text(), JSON, min_size=1, max_size=3), st.booleans())
 def test_a_key_is_found_twice_exactly_if_it_is_there_twice(value, is_repeated):
