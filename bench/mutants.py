@@ -261,11 +261,7 @@ EXPLAINED = {
         "both are finite, or neither is; each lies so far below the largest number that "
         "their sum is finite"
     ),
-    "text[following] != ']' else -2": "it is asked whether the position is below 0",
     "found.is_significant and found.coefficient >= 0": "the p-value of a coefficient of 0 is 1",
-    "np.where(total > 1, total, np.nan)": (
-        "weights are integers, and the correlation of a single system is undefined too"
-    ),
     "parse_json_objects(f'{text}\\n', is_unique=file.reading >= 1)": (
         "what is not read by blocks is read line by line, with the same result"
     ),
