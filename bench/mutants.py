@@ -266,6 +266,10 @@ EXPLAINED = {
         "what is not read by blocks is read line by line, with the same result"
     ),
     "np.ones(len(np.unique(runs[1][:, 0])))": "all runs of a system have the same units",
+    "+    first = MAX_PERMUTED_VALUES // max(2, ": (
+        "with one system no correlation is negative, and without a place the trials are "
+        "999 either way"
+    ),
     "np.linalg.solve(played + 2 / size": (
         "the gradient sums to 0, so each multiple of 1 / size gives the same step, but for "
         "rounding, which the ranks allow for"
