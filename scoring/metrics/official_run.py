@@ -76,7 +76,7 @@ def place_program(
         word = _SHELL_VARIABLE_PATTERN.sub(
             lambda found: variables.get(found[1] or found[2], ""), word
         )
-        return _APP_FOLDER_PATTERN.sub(lambda _: seen_as, word, count=1)
+        return _APP_FOLDER_PATTERN.sub(lambda _: seen_as, word)
 
     return PlacedProgram(
         entry=f"{seen_as}/{PROGRAM_FOLDER}/{program.entry}",
@@ -97,7 +97,7 @@ def replace_app_folder(source: str, app: str) -> str:
         return source
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            node.value = _APP_FOLDER_PATTERN.sub(lambda _: app, node.value, count=1)
+            node.value = _APP_FOLDER_PATTERN.sub(lambda _: app, node.value)
     return ast.unparse(tree)
 
 
