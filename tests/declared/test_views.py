@@ -510,6 +510,20 @@ def test_a_custom_measure_gives_its_own_marks_or_none(
     assert shown_of(tmp_path, kind, *rows).marks == ()
 
 
+@pytest.mark.parametrize("mark", [0.0, 1.0])
+def test_a_custom_measure_may_give_the_least_and_the_largest_mark(tmp_path, mark):
+    text = CUSTOM.replace("MARKS", f"[{mark}]")
+    kind = kind_of(measures=["Half", "Marked"], **{"measures.py": text})
+    with trust_measures_code():
+        shown = shown_of(
+            tmp_path,
+            kind,
+            {"id": "1", "text": "t", "gold": "yes"},
+            {"id": "1", "gold": "yes"},
+        )
+    assert shown.marks == (MeasureCredits((), (mark,), metrics=("Marked",)),)
+
+
 def test_what_earlier_versions_kept_is_drawn_without_marks_keys_and_json(tmp_path):
     kind = kind_of("evidence", ["claim", "year"])
     old = {
