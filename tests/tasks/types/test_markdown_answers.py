@@ -55,6 +55,7 @@ RIGHT = ["Rain falls [1].", "Wind blows [2]."]
         ("Weather\n=======\nRain falls [1].\n---\nWind blows [2].", RIGHT),
         ("Rain falls [1].\n\n* * *\n\nWind blows [2].\n___", RIGHT),
         ("1. **Rain**\n   - Rain falls [1].\n2. Wind blows [2].", RIGHT),
+        ("- **Rain falls**\n- Wind blows [2].", ["Rain falls", RIGHT[1]]),
         ("**Rain falls** [1]. *Wind* __blows__ [2].", RIGHT),
         ("```markdown\nRain falls [1].\n\nWind blows [2].\n```", RIGHT),
         ("Rain falls [1].\n\nWind blows [2].\n\n[^1]: Of rain.\n[2]: Of wind.", RIGHT),
@@ -73,6 +74,7 @@ RIGHT = ["Rain falls [1].", "Wind blows [2]."]
         # No structure: the initial of a name, a number, a product, a name in a program.
         ("A. Smith found 1.5 of 3 * 4 * 5.", ["A. Smith found 1.5 of 3 * 4 * 5."]),
         ("How many? 42. Of a_b_c.", ["How many?", "42.", "Of a_b_c."]),
+        ("How many? 1. Of a_b_c.", ["How many?", "1.", "Of a_b_c."]),
         ("Rain falls [1]\nin Wales.", ["Rain falls [1] in Wales."]),
         ("Rain | snow\nfalls [1].", ["Rain | snow falls [1]."]),
         ("v. Rain [1].\nvii. Wind [2].", ["v. Rain [1].", "vii.", "Wind [2]."]),
