@@ -95,6 +95,11 @@ def test_spans_are_fixed_where_the_gold_has_none():
     assert spans.fixed_by(ClassGold(rows=np.array([[0.0, 2, 1]]))) is None
 
 
+def test_spans_are_not_fixed_where_some_instances_of_the_gold_have_none():
+    spans = measure(SemEval, part="f1", scheme="strict")
+    assert spans.fixed_by(ClassGold(rows=np.array([[0.0, 2, 0], [0, 2, 1]]))) is None
+
+
 def test_a_run_with_one_answer_everywhere_is_constant():
     accuracy = measure(Accuracy, labels=LABELS)
     assert accuracy.is_constant(label_rows(["yes", "no"], ["yes", "yes"]))
