@@ -247,6 +247,12 @@ def test_probabilities_that_are_none_are_refused_by_line(
     assert any("run.jsonl:2: " in line and told in line for line in said), said
 
 
+def test_probabilities_may_exceed_1_by_just_the_tolerance(capsys, tmp_path, gold):
+    path = run(tmp_path, {"probabilities": {"a": 0.5, "b": 0.501}}, {})
+    words = ["check", TYPE, "--gold", str(gold[0]), "--run", str(path)]
+    assert main([*words, *ON[:2]]) == 0
+
+
 @pytest.mark.parametrize("option", ["f1=yes", "perplexity=maybe"])
 def test_another_value_of_the_options_is_refused(capsys, tmp_path, gold, option):
     path = run(tmp_path, {}, {})
