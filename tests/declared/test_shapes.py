@@ -262,6 +262,19 @@ def test_rows_of_documents_are_a_ranking_and_their_pairs_are_instances_with_two_
     assert found["macro_f1"] == pytest.approx(f1_score(true, guessed, average="macro"))
 
 
+def test_what_is_named_like_the_query_is_shown_where_each_document_has_one_query(made):
+    draw = random.Random("texts of claims")
+    claims = [shapes.sentence(draw) for _ in range(4)]
+    pairs = [
+        {"claim_id": n % 4, "claim_text": claims[n % 4], "doc_id": f"d{n}"}
+        for n in range(12)
+    ]
+    corpus = lines({"doc_id": f"d{n}", "text": f"Paper {n}."} for n in range(12))
+    gold = shapes.packed(pairs_csv=shapes.table(pairs), corpus_jsonl=corpus)
+    ranking = made("ranking", "gold.zip", gold)
+    assert ranking.told["task"]["gold"]["shown"] == ["claim_text"]
+
+
 def test_candidates_are_shown_only_when_they_are_chosen_and_records_name_the_answers(
     tmp_path, monkeypatch, made
 ):
