@@ -10,6 +10,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.urls import reverse
 from django.utils import timezone
+from scipy import stats
 
 from scoring.results.board.comparisons import (
     RANK_BY_SIGNIFICANCE,
@@ -119,6 +120,16 @@ def test_the_smaller_the_differences_of_a_board_the_less_an_order_is_trusted():
     alike_before = {"rows": 10, "squares": 0.01, "errors": 0.01}
     assert order_chance(0.1, 0.1, 10, **alike_before, equal=0.25) < alike
     assert math.isnan(order_chance(0.1, 0.0, 10, rows=3, squares=0.1, errors=0.01))
+
+
+def test_without_evidence_systems_are_equally_good_with_their_prior_probability():
+    # One row has no differences, which could tell how much of them is noise.
+    common = {"rows": 1, "squares": 0.01, "errors": 0.01}
+    otherwise = order_chance(0.1, 0.1, 10, **common)
+    equally_good = stats.t.cdf(1, df=9)
+    assert order_chance(0.1, 0.1, 10, **common, equal=0.25) == pytest.approx(
+        0.75 * otherwise + 0.25 * equally_good
+    )
 
 
 @pytest.mark.django_db
