@@ -219,6 +219,14 @@ def test_public_inputs_name_systems_and_topics_by_id_whatever_the_truth_says(fil
     )
 
 
+@pytest.mark.parametrize("name", [None, 7, "", "s" * 201])
+def test_public_inputs_whose_names_are_no_names_are_refused_by_line(tmp_path, name):
+    path = tmp_path / "systems.jsonl"
+    path.write_text(f'{{"run_id": "s01"}}\n{json.dumps({"run_id": name})}\n')
+    with pytest.raises(InputRefused, match=r"systems\.jsonl:2: no “run_id”"):
+        task_type(TYPE).read_inputs(open_input_files(path), {})
+
+
 @pytest.mark.parametrize(
     ("systems", "topics", "told"),
     [
