@@ -140,6 +140,18 @@ def test_an_encoding_that_the_person_names_is_applied_and_further_repairs_follow
     assert repaired(kind, split, content.encode("gb18030"), encoding="UTF-16") is None
 
 
+def test_a_label_within_the_evidence_is_spelled_as_the_task_spells_it():
+    answer = 'labels = ["SUPPORT"]\nshape = "sets"\n[task.pool]\nfile = "pool.jsonl"'
+    kind = declared("evidence", "evidence", answer, "sentence_label_f1")
+    gold = {"id": "a", "evidence": {"7": [{"sentences": [0], "label": "SUPPORT"}]}}
+    pool = sent(lines({"doc_id": "7", "abstract": ["One."]}), "pool.jsonl")
+    split = kind.gold_of([sent(lines(gold), "gold.jsonl"), pool], {})
+    run = lines({"id": "a", "evidence": {"7": {"sentences": [0], "label": "support"}}})
+    found = repaired(kind, split, run)
+    assert found.changes == ("“support” becomes “SUPPORT” (1 ×)",)
+    assert found.content.decode() == run.replace("support", "SUPPORT")
+
+
 def test_a_run_of_a_built_in_type_has_its_field_renamed(root):
     sample = root / "tasks" / "types" / "citation_text" / "sample"
     kind = task_type("citation-text")
