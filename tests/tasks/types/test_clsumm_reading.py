@@ -295,6 +295,16 @@ def test_a_run_without_markers_and_numbers_is_matched_in_order_and_told_so(
     )
 
 
+@pytest.mark.parametrize("ending", [".xml", ".txt", ".pdf"])
+def test_a_run_may_name_citing_papers_with_the_ending_of_their_file(
+    capsys, tmp_path, gold, ending
+):
+    run = tmp_path / "run.jsonl"
+    answer = {"topic": TOPIC, "citing": f"D05-0001{ending}", "sentences": ["1"]}
+    run.write_text(json.dumps(answer))
+    assert overlap(score(capsys, "clsumm-1a", [gold], run))[0] == 1
+
+
 def test_the_same_topic_twice_is_an_error(capsys, gold, run):
     assert "is given twice" in refusals(capsys, "clsumm-1a", [gold, gold], run)[0]
 
