@@ -270,6 +270,13 @@ EXPLAINED = {
         "with one system no correlation is negative, and without a place the trials are "
         "999 either way"
     ),
+    "if abs(coefficient) > MAX_FISHER_CORRELATION": (
+        "of nine pairs or more, that very coefficient has a p-value below 1e-41 instead of 0"
+    ),
+    "np.linalg.solve(played - 1 / size": (
+        "the gradient sums to 0, so the step sums to 0 with either sign, and is the same"
+    ),
+    "+        return 151": "no other rank of a column lies between 105 and 199",
     "np.linalg.solve(played + 2 / size": (
         "the gradient sums to 0, so each multiple of 1 / size gives the same step, but for "
         "rounding, which the ranks allow for"
