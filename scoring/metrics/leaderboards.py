@@ -340,7 +340,7 @@ class LeaderboardCorrelation(WeightedMetric):
         systems = LeaderboardScores(
             rows[:, TRUTH_COLUMN], rows[:, JUDGE_COLUMN], rows[:, PLACE_COLUMN]
         )
-        return self.compute_coefficient(systems, weights * rows[:, -1])
+        return self.compute_coefficient(systems, weights)
 
     def compute_coefficient(
         self, systems: LeaderboardScores, weights: Floats
@@ -394,12 +394,11 @@ class TopicCorrelation(LeaderboardCorrelation):
         return [None] * len(gold)
 
     def value(self, rows: Floats, weights: Floats) -> Floats:
-        own = weights * rows[:, -1]
-        total, count = np.zeros(own.shape[:-1]), np.zeros(own.shape[:-1])
+        total, count = np.zeros(weights.shape[:-1]), np.zeros(weights.shape[:-1])
         for start in range(PLACE_COLUMN + 1, rows.shape[1] - 1, COLUMNS_PER_TOPIC):
             truth, judge, has_system = rows[:, start : start + COLUMNS_PER_TOPIC].T
             systems = LeaderboardScores(truth, judge, rows[:, PLACE_COLUMN])
-            values = self.compute_coefficient(systems, own * has_system)
+            values = self.compute_coefficient(systems, weights * has_system)
             is_defined = np.isfinite(values)
             total += np.where(is_defined, values, 0.0)
             count += is_defined
