@@ -451,7 +451,7 @@ class _SentenceParser:
         )
         if self._verb is None:
             self._waiting.append((place, "punct"))
-        elif self._main is None and self._coming[0] != "relcl" and self._finite is None:
+        elif self._finite is None:
             # The comma ends an introductory clause before the main verb.
             self._end_introductory_clause()
             self._waiting.append((place, "punct"))
