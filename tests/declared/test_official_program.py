@@ -309,6 +309,12 @@ def test_files_that_no_folder_can_have_and_too_much_code_are_refused(files, word
     assert not is_program_json(text)
 
 
+@pytest.mark.parametrize(("length", "is_read"), [(200, True), (201, False)])
+def test_a_path_of_a_program_has_at_most_200_characters(length, is_read):
+    files = {"score.py": SCORE, "x" * length: ""}
+    assert is_program_json(format_program_json("python3 score.py", files)) is is_read
+
+
 def test_a_program_that_imports_the_main_module_is_read():
     text = format_program_json("python3 score.py", {"score.py": "import __main__\n"})
     assert list_missing_resource_warnings(parse_program_json(text)) == []
