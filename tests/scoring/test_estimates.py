@@ -134,8 +134,8 @@ def test_a_difference_on_shared_units_is_the_estimate_of_the_units_differences()
     )
     difference = estimated_difference(first, second)
     whole = estimate_signed_sum([(1.0, both)], (-1.0, 1.0))
-    assert (difference.value, difference.error) == pytest.approx(
-        (whole.value, whole.error)
+    assert (difference.value, difference.error, difference.df) == pytest.approx(
+        (whole.value, whole.error, whole.df)
     )
 
 
