@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from scoring.offline.evaluate import load_page_of_details
+from scoring.stats.signature import parse_signature
 from tests.scoring.offline import score
 from tests.tasks.types.citations import (
     RAIN,
@@ -172,6 +173,20 @@ def test_precision_is_per_mark_of_a_response_or_per_claim(capsys, tmp_path):
     assert value(scores, "aliice_precision") == pytest.approx(100 * 2 / 3)
     assert value(scores, "aliice_precision_per_claim") == pytest.approx(75)
     assert value(scores, "aliice_f1_per_claim") == pytest.approx(2 * 100 * 75 / 175)
+
+
+@pytest.mark.usefixtures("parses")
+def test_the_signature_says_what_precision_is_per_and_recall_has_none(capsys, tmp_path):
+    scores = scored(capsys, tmp_path, {"q1": "Rome is dry [2]."}, questions=(RAIN,))
+    named = {
+        name: parse_signature(scores["metrics"][name]["column"]).get("precision")
+        for name in ("aliice_recall", "aliice_precision", "aliice_f1_per_claim")
+    }
+    assert named == {
+        "aliice_recall": None,
+        "aliice_precision": "per-mark",
+        "aliice_f1_per_claim": "per-claim",
+    }
 
 
 @pytest.mark.usefixtures("parses")
