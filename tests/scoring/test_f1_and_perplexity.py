@@ -128,6 +128,14 @@ def test_perplexity_follows_its_definition_and_what_is_left_is_shared_evenly(
     assert perplexity(capsys, gold, run(tmp_path, *logs))["value"] == expected
 
 
+def test_the_one_candidate_that_is_not_named_has_all_that_is_left(
+    capsys, tmp_path, gold
+):
+    named = {"b": 0.5, "c": 0.125, "d": 0.125}
+    found = perplexity(capsys, gold, run(tmp_path, probabilities=named))
+    assert found["value"] == pytest.approx(4)
+
+
 def test_who_gives_all_the_same_has_as_many_as_there_are_candidates(
     capsys, tmp_path, gold
 ):
