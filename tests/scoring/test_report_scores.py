@@ -107,6 +107,20 @@ def test_a_run_waits_on_a_site_for_the_judgements_that_are_missing(capsys, tmp_p
     assert main([*words, "--intervals", "0"]) == 0
 
 
+def test_under_official_rules_no_run_waits_for_topics_that_nobody_judged(tmp_path):
+    topics = [
+        {**TOPIC, "request_id": "8"},
+        {"topic_id": "8", "nuggets": [{"nugget_id": "b", "text": "It snows."}]},
+    ]
+    other = {**RUN[0], "metadata": {**RUN[0]["metadata"], "topic_id": "8"}}
+    gold = write(tmp_path / "gold.jsonl", [*GOLD, *topics])
+    run = write(tmp_path / "run.jsonl", [*RUN, other])
+    judged = write(tmp_path / "assignments.jsonl", [assigned("support")])
+    words = ["score", TYPE, "--gold", str(gold), "--run", str(run), *OFFICIAL]
+    words += ["--option", f"assignments={judged}"]
+    assert main([*words, "--pending", str(tmp_path / "pending")]) == 0
+
+
 def test_a_judgement_without_a_label_counts_neither_for_nor_against(capsys, tmp_path):
     scores = scored(
         capsys, tmp_path, supports=[support(None)], assignments=[assigned("no label")]
