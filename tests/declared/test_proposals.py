@@ -15,7 +15,7 @@ from tasks.types.declared.proposals import (
     list_candidate_fields,
     propose_declaration,
 )
-from tasks.types.declared.recognised import guess_id_settings
+from tasks.types.declared.recognised import guess_answer_field, guess_id_settings
 from tasks.types.files import InputFile, open_input_files
 from tests.declared.folders import lines, shared
 from tests.declared.standing_proposals import BLOCKS, FILE, block
@@ -274,6 +274,22 @@ def test_an_id_that_occurs_again_is_told_with_how_often():
     assert guess.reason.endswith("; 1 of its values stand in several rows")
 
 
+@pytest.mark.parametrize(("last", "is_id"), [("x4", True), ("4", False)])
+def test_words_that_all_differ_are_ids_if_one_is_no_number(last, is_id):
+    rows = [{"code": code, "label": "x"} for code in ("1", "2", "3", last)]
+    found, _ = guess_id_settings("labels", rows, "label")
+    assert (found["id"] == "code") is is_id
+
+
+def test_of_fields_named_like_answers_that_of_the_more_usual_name_is_the_answer():
+    rows = [
+        {"id": f"i{n}", "claim_category": "ab"[n % 2], "claim_label": "cd"[n % 2]}
+        for n in range(8)
+    ]
+    found, _ = guess_answer_field("labels", rows)
+    assert found.field == "claim_label"
+
+
 @pytest.mark.parametrize(
     ("others", "end"), [("abcdef", "“f_id”"), ("abcdefg", "“f_id” and 1 more")]
 )
@@ -337,6 +353,22 @@ def test_qrels_are_read_for_rankings_alone_and_from_files_with_their_suffixes(
     with pytest.raises(InputRefused) as refused:
         propose_declaration(form, "t", "T", [file])
     assert [own.message for own in refused.value.problems] == ["there are no instances"]
+
+
+def test_queries_of_qrels_have_the_id_that_their_file_names():
+    qrels = "q1 0 D1 1\nq1 0 D2 0\nq2 0 D2 1\n"
+    queries = lines({"number": f"q{n}", "query": f"a {n}"} for n in (1, 2))
+    pool = lines({"doc": f"D{n}", "text": f"a b {n}"} for n in (1, 2, 3))
+    files = [
+        InputFile(name, name, partial(BytesIO, own.encode()))
+        for name, own in (
+            ("qrels.txt", qrels),
+            ("queries.jsonl", queries),
+            ("pool.jsonl", pool),
+        )
+    ]
+    gold = propose_declaration("ranking", "t", "T", files).task["gold"]
+    assert (gold["id"], gold.get("queries")) == ("number", "queries.jsonl")
 
 
 @pytest.mark.parametrize(("count", "is_proposed"), [(9, True), (8, False)])
