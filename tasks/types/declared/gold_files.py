@@ -608,9 +608,7 @@ def _add_query_fields(
             else [*read_query_records(source.file, key, ProblemList())]
         )
         fields = {get_record_id(record.value, key): record.value for record in records}
-        if not topics <= fields.keys() or (
-            "document" in recognised.keys and key != recognised.key
-        ):
+        if not topics <= fields.keys():
             continue
         header = (
             ""
