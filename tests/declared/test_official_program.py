@@ -36,6 +36,7 @@ from tasks.types.declared.official_program import (
     validate_program_json,
 )
 from tasks.types.declared.own_measures import refuse_to_compute_measure
+from tasks.types.problems import InputRefused
 from tests.declared.test_site import copied, folder, worked_off  # noqa: F401  (a fixture)
 from tests.factories import make_user
 from tests.scoring import boards
@@ -273,6 +274,27 @@ def test_what_cannot_be_an_official_program_is_refused_when_it_is_loaded(
     with pytest.raises(CommandError):
         call_command("load_season", str(with_program(folder, source, command, toml)))
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("several", ["several", "any_of"])
+def test_a_program_is_run_on_one_label_for_each_instance(several):
+    toml = f"""
+[task]
+slug = "t"
+title = "T"
+form = "labels"
+[task.gold]
+field = "gold"
+[task.answer]
+labels = ["a", "b", "c"]
+{several} = true
+{DECLARED}"""
+    program = format_program_json(COMMAND, {"score.py": SCORE})
+    with pytest.raises(InputRefused) as refused:
+        read_declaration({"task.toml": toml, "program.json": program})
+    assert "the program would get several labels" in {
+        problem.message for problem in refused.value.problems
+    }
 
 
 def test_what_a_program_does_not_get_here_is_reported_before_it_runs():
