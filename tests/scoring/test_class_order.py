@@ -2,7 +2,11 @@
 
 import pytest
 
-from scoring.metrics import PART_BY_LABEL_METRIC_NAME, list_metric_names_for_dimension
+from scoring.metrics import (
+    PART_BY_LABEL_METRIC_NAME,
+    build_metric,
+    list_metric_names_for_dimension,
+)
 from scoring.results.board.differences import sort_labels_naturally
 from tasks.types.declared.folder import read_declaration
 
@@ -44,6 +48,12 @@ def test_by_gold_label_only_what_is_of_one_label_stands_and_what_each_class_has_
         list_metric_names_for_dimension(intents, "section", names, "corrected", {})
         == names
     )
+
+
+@pytest.mark.parametrize("name", PART_BY_LABEL_METRIC_NAME)
+def test_a_metric_of_each_class_is_built_by_its_own_name(name):
+    intents = read_declaration({"task.toml": TOML})
+    assert build_metric(intents, name, "corrected", {}).name == name
 
 
 @pytest.mark.parametrize(
