@@ -179,7 +179,10 @@ def test_the_measures_of_both_sides_are_named_by_options_or_the_only_ones(
         ("s01 t1 m nan\n", "“nan” is no number"),
         ("s01 t1 m 1_0\n", "“1_0” is no number"),
         ("s01 t1 m 1\ns02 t1 1\n", "judge.txt:2: a line of 3 columns"),
-        ("s01 t1 m 1\ns01 t1 m 2\n", "has a second value of “m” on “t1”"),
+        (
+            "s01 t1 m 1\ns01 t1 m 2\n",
+            "judge.txt:2: “s01” has a second value of “m” on “t1”",
+        ),
         ("s1 a m 1\ns1 b n 1\n", "either may be the topic"),
         ("runid all a\nrunid all b\nm t1 1\n", "the file has 2 runs"),
         ("a b\n", "a line of 2 columns"),
