@@ -448,7 +448,12 @@ def test_the_end_record_of_an_archive_may_be_its_beginning():
     assert count_files_in_zip_directory(io.BytesIO(record), 100) == 5
 
 
-def test_what_is_cited_without_a_grade_has_1_where_others_are_graded():
+@pytest.mark.parametrize("contexts_per_block", [1, 2, 100])
+def test_what_is_cited_without_a_grade_has_1_where_others_are_graded(
+    monkeypatch, contexts_per_block
+):
+    """The first graded context may be in a later block than contexts without grades."""
+    monkeypatch.setattr(collection, "CONTEXTS_PER_BLOCK", contexts_per_block)
     contexts = [
         {"id": "a", "cited_id": "W0"},
         {"id": "b", "cited_id": "W1", "grades": {"W1": 3, "W0": 0}},
