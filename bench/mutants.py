@@ -277,6 +277,7 @@ EXPLAINED = {
         "the gradient sums to 0, so the step sums to 0 with either sign, and is the same"
     ),
     "+        return 151": "no other rank of a column lies between 105 and 199",
+    "2 << place": "all bits move up by one, and no token has the bit that `whole` gains",
     "np.linalg.solve(played + 2 / size": (
         "the gradient sums to 0, so each multiple of 1 / size gives the same step, but for "
         "rounding, which the ranks allow for"
