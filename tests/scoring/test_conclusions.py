@@ -141,6 +141,16 @@ def test_a_claim_that_was_read_from_a_table_is_no_failing_claim_of_the_paper():
     )
 
 
+def test_an_interval_that_ends_at_zero_neither_confirms_nor_contradicts_a_claim():
+    figures = [({"of": side, "field": n}, 0.5) for side in "ab" for n in range(3)]
+    claim = PaperConclusion(
+        name="a is above b", by=["field"], more={"of": ["a"]}, less={"of": ["b"]}
+    )
+    finding = claim.finding(figures)
+    assert (finding.units, finding.low, finding.high) == (3, 0, 0)
+    assert claim.holds(finding) is None
+
+
 def test_a_trend_may_be_along_numbers():
     _, found = outcomes("cl-summ-2014")["recall falls as the threshold rises"]
     assert (found.units, found.is_exact) == (7, True)
