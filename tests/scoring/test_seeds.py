@@ -78,6 +78,12 @@ def test_perfect_runs_of_unequal_units_have_one_degree_of_freedom_at_least():
     assert (low, high) == pytest.approx((units / (units + t**2), 1))
 
 
+def test_perfect_runs_of_equal_units_have_the_interval_of_one_perfect_run():
+    perfect = rows_of(*[10] * 8)
+    [alone] = jackknife.intervals([(F1, perfect)])
+    assert compute_system_mean_interval(F1, [perfect] * 3) == pytest.approx(alone)
+
+
 def test_the_spread_of_seeds_widens_the_interval_of_equal_units():
     runs = [rows_of(*[hits] * 200) for hits in (4, 5, 6)]
     low, high = compute_system_mean_interval(F1, runs)
