@@ -136,6 +136,18 @@ def test_texts_are_copied_and_words_that_rouge_cannot_see_are_told(report):
     assert found["trivial"]["constant"]["exact_match"] == 0.5
 
 
+@pytest.mark.parametrize("last", ["Rain.", "Sand."])
+def test_a_list_with_a_right_answer_in_every_instance_has_the_candidates(report, last):
+    gold = [
+        {"id": "1", "source": ["Rain.", "Snow."], "answer": "Rain."},
+        {"id": "2", "source": ["Rain.", "Wind."], "answer": "Wind."},
+        {"id": "3", "source": ["Rain.", "Hail."], "answer": last},
+    ]
+    trivial = report(TEXTS, ["exact_match"], gold)["trivial"]
+    first = {"exact_match": pytest.approx(2 / 3)} if last == "Rain." else None
+    assert trivial.get("first") == first
+
+
 def test_a_copied_input_that_is_the_answer_scores_everything(report):
     gold = [
         {"id": str(n), "source": f"Text {n}.", "answer": f"Text {n}."} for n in range(4)
