@@ -187,6 +187,11 @@ def test_separators_are_told_from_labels_of_several_words(sign):
     assert separator(["very good", "good", "very bad", "bad"]) is None
 
 
+def test_texts_with_a_repeated_part_are_labels_as_a_whole():
+    assert separator(["a", "b", "a;b"]) == ";"
+    assert separator(["a", "b", "a;b", "b;b"]) is None
+
+
 def proposed(form, content, name="gold.jsonl"):
     from io import BytesIO
 
