@@ -290,6 +290,21 @@ def test_of_fields_named_like_answers_that_of_the_more_usual_name_is_the_answer(
     assert found.field == "claim_label"
 
 
+def test_columns_that_share_the_usual_name_of_an_answer_are_the_answer_together():
+    rows = [{"id": f"i{n}", "score_1": n, "score_2": 9 - n} for n in range(8)]
+    reading, _ = guess_answer_field("numbers", rows)
+    assert reading.keys == {"columns": ["score_1", "score_2"]}
+
+
+def test_columns_of_0_and_1_precede_a_list_if_no_name_is_typical_of_answers():
+    rows = [
+        {"id": f"i{n}", "words": ["ab"[n % 2]], "is_new": n % 2, "is_own": n // 4}
+        for n in range(8)
+    ]
+    reading, _ = guess_answer_field("labels", rows)
+    assert reading.keys == {"columns": ["is_new", "is_own"]}
+
+
 @pytest.mark.parametrize(
     ("others", "end"), [("abcdef", "“f_id”"), ("abcdefg", "“f_id” and 1 more")]
 )
