@@ -214,8 +214,8 @@ def format_battle_results(board: BattleResults) -> Iterator[str]:
 def _format_interval(value: float, bounds: IntervalBounds | None, name: str) -> str:
     if finite_or_none(value) is None:
         return ""
-    ends = f" [{bounds[0]:.3f}, {bounds[1]:.3f}]" if bounds else ""
-    return f"{name} {value:.3f}{ends}  "
+    ends = f" [{bounds[0]:z.3f}, {bounds[1]:z.3f}]" if bounds else ""
+    return f"{name} {value:z.3f}{ends}  "
 
 
 def _format_share(share: ShareWithInterval, words: str) -> str:
