@@ -82,6 +82,11 @@ class TestJson:
         with pytest.raises(TextUnreadable, match="nested 101 deep"):
             read_json_objects(deepest + f'{{"a": {nested(JSON.depth)}}}\n')
 
+    @pytest.mark.parametrize("text", ['{"a": 1}\n2\n', '{"a":\n1}\n{"a": 2}\n'])
+    def test_lines_are_read_together_if_each_is_one_object(self, text):
+        with pytest.raises(ValueError, match="not one object on each line"):
+            read_json_objects(text)
+
 
 class TestToml:
     def test_tables_are_those_of_a_text_with_every_notation(self):

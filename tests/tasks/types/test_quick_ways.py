@@ -122,6 +122,12 @@ def test_a_line_of_which_something_is_to_be_said_is_read_line_by_line(row):
     )
 
 
+def test_an_object_on_two_lines_is_refused_in_a_run_that_is_read_by_blocks():
+    text = lines(ROWS) + '{"id": "d",\n"ranked": ["W0"]}\n'
+    _, problems = read_ranked_run([file("run", text)], INDEX, RankingReadingSettings())
+    assert [problem.line for problem in problems if problem.fatal] == [4, 5]
+
+
 def test_rankings_of_several_pools_that_declare_or_are_too_long_are_read_line_by_line():
     own, apart = (
         file("run.jsonl", lines(ROWS)),
