@@ -196,6 +196,14 @@ def _by_line(kind, files, monkeypatch) -> str:
         return kind.read_gold(files, kind.validate_options({})).digest
 
 
+@pytest.mark.parametrize("key", ["id", "citing_id", "cited_id"])
+def test_gold_with_an_empty_text_is_read_line_by_line(key):
+    good = {"id": "a", "citing_id": "P", "cited_id": "W0"}
+    own = file("diagnostic.jsonl", lines([good, {**good, "id": "b", key: ""}]))
+    reader = collection._RecommendationContextsReader({"W0": 0})
+    assert not reader.read_contexts_in_blocks(own)
+
+
 def test_lines_of_a_query_that_stand_apart_keep_their_order_where_scores_and_ranks_are_equal():
     pool = [f"W{number:03}" for number in range(200)]
     text = "".join(
