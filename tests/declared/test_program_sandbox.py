@@ -211,6 +211,10 @@ root = "/app"
 assert os.path.isdir(f"{root}/input/res")
 open("/app/output/scores.json", "w").write('{"acc": 0.5}')
 """
+BY_WORKING_FOLDER = """
+assert open("helper.py").read()
+open("../output/scores.txt", "w").write("acc: 0.5")
+"""
 
 
 @pytest.mark.parametrize(
@@ -219,6 +223,7 @@ open("/app/output/scores.json", "w").write('{"acc": 0.5}')
         ("python /app/program/score.py /app/input /app/output", BY_ARGUMENTS),
         ("python3 $program/score.py ${input} $output", BY_VARIABLES),
         ("python3 score.py", BY_LITERALS),
+        ("python3 score.py", BY_WORKING_FOLDER),
     ],
 )
 def test_commands_and_folders_of_both_platforms_work_here_and_offline(
