@@ -11,6 +11,7 @@ from citeboard.core import audit, confinement
 from scoring.__main__ import main
 from scoring.metrics.official import OfficialMeasure, format_program_inputs
 from scoring.metrics.official_run import (
+    PROGRAM_FOLDER,
     REFERENCE_FOLDER,
     RESULT_FOLDER,
     place_program,
@@ -439,6 +440,13 @@ def test_gold_and_answers_of_a_program_may_lie_in_folders_within_folders(tmp_pat
     place_program(program, tmp_path, "/app", gold=(name, b"g"), answers=(name, b"r"))
     assert (tmp_path / REFERENCE_FOLDER / name).read_bytes() == b"g"
     assert (tmp_path / RESULT_FOLDER / name).read_bytes() == b"r"
+
+
+def test_files_of_a_program_may_lie_in_folders_within_folders(tmp_path):
+    name = "data/2020/labels.txt"
+    program = OfficialProgram("", ("score.py",), {"score.py": "", name: "a"})
+    place_program(program, tmp_path, "/app", gold=("g", b""), answers=("r", b""))
+    assert (tmp_path / PROGRAM_FOLDER / name).read_text() == "a"
 
 
 def test_a_part_of_the_split_and_a_class_have_no_number_of_the_program():
