@@ -169,6 +169,11 @@ def test_each_distinct_sentence_is_parsed_once_and_in_batches(
 
 
 @pytest.mark.shared
+def test_of_a_pipeline_only_what_finds_heads_and_relations_is_loaded(pipeline):
+    assert parsing.load_spacy_pipeline(str(pipeline)).pipe_names == ["parser"]
+
+
+@pytest.mark.shared
 @pytest.mark.parametrize(
     ("file", "is_official"), [("claims.json", True), ("claims_commas_kept.json", False)]
 )
