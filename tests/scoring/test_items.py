@@ -144,6 +144,17 @@ def test_p_values_of_the_same_values_are_the_same_on_every_machine():
     assert counted.tolist() == [counted_with_seed_0(values)]
 
 
+def test_p_values_do_not_change_when_all_values_of_other_items_are_larger():
+    """Ties are told by sums around 0, since the tolerance grows with the sums."""
+    values = np.array([[1.0, 0], [1, 1], [0, 2], [0, 3], [1, 4], [0, 5]])
+    larger = values + np.array([0.0, 1e9])
+    [p], [of_larger] = (
+        items.compute_permutation_p_values(each, np.array([0]), 999)
+        for each in (values, larger)
+    )
+    assert of_larger == p < 0.5
+
+
 def counted_with_seed_0(values) -> float:
     """Return how many of 1,000 orders of the first item, with the observed one, are as low."""
     rng = np.random.default_rng(0)
