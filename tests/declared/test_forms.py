@@ -8,7 +8,7 @@ import json
 import pytest
 
 from tasks.types import InputRefused
-from tasks.types.files import open_input_files
+from tasks.types.files import CURRENT_PARSING_RULES_VERSION, open_input_files
 from tasks.types.forms.evidence import (
     EvidenceSetsTask,
     SingleVerdictTask,
@@ -284,6 +284,32 @@ def test_a_pool_is_given_out_in_the_form_that_it_has_with_what_is_shown(read, tm
     assert list(pool) == [
         ("pool.jsonl", b'{"doc_id": "d2", "abstract": ["d"], "year": 1999}\n')
     ]
+
+
+@pytest.mark.parametrize(
+    ("reading", "shown"), [(1, b'"""a"" b"'), (CURRENT_PARSING_RULES_VERSION, b'"a" b')]
+)
+def test_quotes_in_a_pool_of_tsv_are_given_out_by_the_version_of_reading(
+    reading, shown
+):
+    form = RankingTask(field="gold", pool_file="pool.tsv", pool_shown=("e",))
+    records = {"d1": {"id": "d1", "text": "t", "e": '"a" b'}}
+    [(name, content)] = form.iterate_public_pool_file(
+        InstancesAndPool((), records, reading)
+    )
+    assert (name, content.split(b"\t")[-1].strip()) == ("pool.tsv", shown)
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_a_file_is_named_for_ids_equal_in_nfc_if_it_is_the_only_one(tmp_path, files):
+    rows = [f'{{"id": "{name}", "gold": 1}}\n' for name in ("\u00e9", "e\u0301")]
+    (tmp_path / "gold.jsonl").write_text("".join(rows))
+    if files == 2:
+        (tmp_path / "pool.jsonl").write_text('{"id": "d"}\n')
+    with pytest.raises(InputRefused, match="equal in NFC") as refused:
+        numbers().content(open_input_files(tmp_path), with_gold=True)
+    named = [problem.file for problem in refused.value.problems]
+    assert named == (["gold.jsonl"] if files == 1 else [""])
 
 
 def test_nothing_is_given_out_of_gold_that_cannot_be_read(tmp_path):

@@ -356,6 +356,27 @@ def test_ids_are_equal_in_nfc_and_shown_as_the_gold_has_them():
         split_of(kind, *both)
 
 
+@pytest.mark.parametrize(
+    ("content", "encoding", "read"),
+    [
+        ("é\n".encode("utf-16-le"), "utf-16-le", "é\n".encode()),
+        (b"\xff\xfea\0", "", b"\xff\xfea\0"),
+    ],
+)
+def test_version_1_keeps_the_bytes_of_clsumm_files_that_declare_no_encoding(
+    content, encoding, read
+):
+    file = InputFile(
+        "a.txt",
+        shown="a.txt",
+        open=partial(io.BytesIO, content),
+        reading=1,
+        encoding=encoding,
+        has_fallback=True,
+    )
+    assert list(file.lines()) == [read]
+
+
 def test_candidates_and_labels_are_equal_in_nfc():
     name = unicodedata.normalize("NFD", "é")
     kind = declared(*RANKINGS)
