@@ -271,10 +271,12 @@ EXPLAINED = {
         "999 either way"
     ),
     "if abs(coefficient) > MAX_FISHER_CORRELATION": (
-        "of nine pairs or more, that very coefficient has a p-value below 1e-41 instead of 0"
+        "of nine pairs or more, that very coefficient has a p-value below 1e-41 instead of "
+        "0; p-values are compared with 0.05 and shown with three digits"
     ),
     "np.linalg.solve(played - 1 / size": (
-        "the gradient sums to 0, so the step sums to 0 with either sign, and is the same"
+        "the gradient sums to 0, so the step sums to 0 with either sign, and is the same "
+        "but for rounding, which the ranks allow for"
     ),
     "+        return 151": "no other rank of a column lies between 105 and 199",
     "2 << place": "all bits move up by one, and no token has the bit that `whole` gains",
