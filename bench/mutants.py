@@ -272,7 +272,7 @@ EXPLAINED = {
     ),
     "if abs(coefficient) > MAX_FISHER_CORRELATION": (
         "of nine pairs or more, that very coefficient has a p-value below 1e-41 instead of "
-        "0; p-values are compared with 0.05 and shown with three digits"
+        "0; p-values are compared with 0.05 and shown with three decimals"
     ),
     "np.linalg.solve(played - 1 / size": (
         "the gradient sums to 0, so the step sums to 0 with either sign, and is the same "
