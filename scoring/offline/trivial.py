@@ -6,6 +6,7 @@ organisers publish gold.
 
 import math
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -74,6 +75,9 @@ _FACET_METRIC_PREFIXES = ("facet_precision", "facet_recall")
     MAX_INSTANCES_IN_QUICK_REPORT,
     MAX_CANDIDATES_IN_QUICK_REPORT,
 ) = 200, 2_000, 200_000
+#: After MAX_SLOW_FAILURES failures in a row that took SLOW_FAILURE_SECONDS or longer, a metric is not
+#: computed for further trivial runs.
+MAX_SLOW_FAILURES, SLOW_FAILURE_SECONDS = 2, 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -223,6 +227,7 @@ class _TrivialTrials:
             for metric in build_metrics(task_type, self.rules, options)
             if metric.scale and not list(metric.requirements())
         ]
+        self._slow_failures_by_metric: Counter[str] = Counter()
 
     def all(self) -> tuple[dict[str, ShareOfScaleByMetric], str]:
         """Return the scores of each valid trivial run as shares of the metrics' scales,
@@ -320,6 +325,9 @@ class _TrivialTrials:
         # Precision, recall and F1 share a matrix, which is computed once.
         by_statistic: dict[str, RunMeasurements] = {}
         for metric in self.metrics:
+            if self._slow_failures_by_metric[metric.name] == MAX_SLOW_FAILURES:
+                continue
+            began = time.monotonic()
             try:
                 if metric.statistic not in by_statistic:
                     by_statistic[metric.statistic] = measure_run([metric], pairs)
@@ -328,7 +336,11 @@ class _TrivialTrials:
                     metric, own.matrices[metric.statistic], own.units
                 )
             except (InputRefused, TypeError, SoftwareUnavailable, ValueError):
+                is_slow = time.monotonic() - began >= SLOW_FAILURE_SECONDS
+                before = self._slow_failures_by_metric[metric.name]
+                self._slow_failures_by_metric[metric.name] = is_slow * (before + 1)
                 continue
+            self._slow_failures_by_metric[metric.name] = 0
             shares[metric.name] = None if math.isnan(value) else value / metric.scale
         return shares
 

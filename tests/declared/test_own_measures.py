@@ -5,12 +5,14 @@ import json
 import re
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from citeboard.core import audit
 from scoring.__main__ import main
+from scoring.offline import trivial
 from tasks.models import Job, MeasuresFile, Phase, Season, Submission
 from tasks.seasons.own_measures import (
     MeasuresRefused,
@@ -18,7 +20,10 @@ from tasks.seasons.own_measures import (
     store_uploaded_measures,
 )
 from tasks.types.declared import own_measures
-from tasks.types.declared.own_measures import refuse_to_compute_measure
+from tasks.types.declared.own_measures import (
+    make_measure_failure,
+    refuse_to_compute_measure,
+)
 from tasks.types.files import CURRENT_PARSING_RULES_VERSION
 from tests.declared.folders import EXAMPLES
 from tests.declared.test_site import copied, folder, worked_off  # noqa: F401  (a fixture)
@@ -162,11 +167,13 @@ def one_run(own) -> tuple[Submission, str]:
 @pytest.mark.django_db
 @pytest.mark.parametrize("act", HOSTILE)
 def test_what_a_hostile_file_does_ends_as_a_sentence_to_its_organisers_and_as_nothing_else(
-    own, act, settings, caplog
+    own, act, settings, caplog, monkeypatch
 ):
     if "while" in act:
         # The rest of the scoring has as long again, also on a busy machine.
         settings.SCORING_TIMEOUT = 16
+        settings.CHECK_SECONDS = 1
+        monkeypatch.setattr(trivial, "SLOW_FAILURE_SECONDS", 0.0)
     written(own, "    pass\n", f"    {act}\n")
     run, told = one_run(own)
     assert run.status == "failed"
@@ -176,6 +183,47 @@ def test_what_a_hostile_file_does_ends_as_a_sentence_to_its_organisers_and_as_no
     assert "your file is not at fault" in job.reason
     assert "background" not in said
     assert "root:" not in said
+
+
+def fail_call(number: int) -> bool:
+    return True
+
+
+def fail_first_of_three_calls(number: int) -> bool:
+    return number % 3 == 0
+
+
+@pytest.mark.parametrize(
+    ("fails", "slow", "are_all_asked"),
+    [
+        (fail_call, 0.0, False),
+        (fail_call, 5.0, True),
+        (fail_first_of_three_calls, 0.0, True),
+    ],
+)
+def test_a_measure_is_asked_for_no_trivial_run_after_two_slow_failures_in_a_row(
+    own, monkeypatch, fails, slow, are_all_asked
+):
+    calls = []
+
+    def compute(call) -> np.ndarray:
+        if call.method != "instance_stats":
+            return np.ones(call.arguments[-1].shape[:-1])
+        calls.append(call)
+        if fails(len(calls) - 1):
+            raise make_measure_failure("it failed")
+        return np.ones((len(call.arguments[0]), 2))
+
+    own_measures.set_measure_computation(compute)
+    monkeypatch.setattr(trivial, "SLOW_FAILURE_SECONDS", slow)
+    gold = own / "gold.jsonl"
+    place = own / "types" / "citation-intent"
+    assert main(["gold", str(place), "--gold", str(gold)]) == 0
+    # Each trivial run asks for both measures.
+    if are_all_asked:
+        assert len(calls) > 20
+    else:
+        assert len(calls) == 4
 
 
 @pytest.mark.django_db
