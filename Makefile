@@ -13,7 +13,7 @@ CHECKED := env -u CITEBOARD_INSECURE_HTTP -u CITEBOARD_DEBUG -u DATABASE_URL -u 
 
 help:
 	@echo "make run     install what the site needs, load the demo season, serve it on this machine"
-	@echo "make test    run the tests on SQLite that take less than three seconds each"
+	@echo "make test    run the tests on SQLite but for slow ones, sites, workers and browsers"
 	@echo "make test-all  run every test on SQLite, then on PostgreSQL where a server answers"
 	@echo "make proofs  run what proves by mass: fuzzing, growth and corpora at full size"
 	@echo "make nightly run everything: checks, container steps, every test on both databases, proofs"

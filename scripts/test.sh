@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tests on SQLite that take less than three seconds each, or whatever ARGS name. With `ci` all tests, then on
+# The tests on SQLite but for slow ones, sites, workers and browsers, or whatever ARGS name. With `ci` all tests, then on
 # PostgreSQL, where a server answers, those whose result can differ there (marked both_databases); with `all`
 # every test there; with `proofs` what proves by mass, on SQLite, then on PostgreSQL the API's calls and the two worlds.
 # Without ARGS and with `ci` the tests that rest on named files (the mark `rests_on`) are left out when none of

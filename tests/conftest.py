@@ -117,8 +117,8 @@ def rests_on_unchanged(item, changed: list[str]) -> bool:
 
 
 def takes_seconds(item) -> bool:
-    """It starts a site, a worker or a browser, reads the whole demo, or is marked: half of the computing for
-    few sentences.
+    """Tell whether a test is left to `.ci/run`: it starts a site, a worker or a browser, reads the whole
+    demo, or is marked. Such tests take two fifths of the computing.
     """
     return bool(
         {"chromium", "child_environment", "kept_complete"} & set(item.fixturenames)

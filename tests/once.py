@@ -1,4 +1,4 @@
-"""What one process of a run makes and all of its processes read."""
+"""Files that one process of a test run makes and all of its processes read."""
 
 import fcntl
 import os
