@@ -218,9 +218,9 @@ def _format_score_cell(cell: Mapping[str, Any] | None) -> str:
             if cell.get("infinite")
             else "undefined"
         )
-    value = f"{cell['value']:.4f}"
+    value = f"{cell['value']:z.4f}"
     return (
         value
         if cell["low"] is None
-        else f"{value} [{cell['low']:.4f}, {cell['high']:.4f}]"
+        else f"{value} [{cell['low']:z.4f}, {cell['high']:z.4f}]"
     )

@@ -250,7 +250,7 @@ def show_power(args: argparse.Namespace) -> int:
     ]
     for name, metric in result["metrics"].items():
         differences = (
-            "none" if value is None else f"{value:.6f}"
+            "none" if value is None else f"{value:z.6f}"
             for value in metric["detectable"].values()
         )
         lines.append(f"{name:<40} {'  '.join(f'{words:>9}' for words in differences)}")

@@ -540,13 +540,13 @@ def format_estimates(facts: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _format_estimate(row: Mapping[str, Any]) -> str:
-    judge = "none" if row["judge"] is None else f"{row['judge']:.4f}"
+    judge = "none" if row["judge"] is None else f"{row['judge']:z.4f}"
     if row["estimated"] is None:
         return (
             f"{judge}, not estimated: too few {row['too_few']} ({row['labels']} labels)"
         )
     worth = f", worth {row['worth']:.0f}" if row["worth"] is not None else ""
     return (
-        f"{judge}, estimated {row['estimated']:.4f} [{row['low']:.4f}, {row['high']:.4f}] "
+        f"{judge}, estimated {row['estimated']:z.4f} [{row['low']:z.4f}, {row['high']:z.4f}] "
         f"({row['labels']} labels{worth})"
     )

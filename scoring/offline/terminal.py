@@ -116,7 +116,11 @@ def format_score_lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str
 
 def format_score_value(value: float | None, *, infinite: bool) -> str:
     return (
-        f"{value:.6f}" if value is not None else "infinite" if infinite else "undefined"
+        f"{value:z.6f}"
+        if value is not None
+        else "infinite"
+        if infinite
+        else "undefined"
     )
 
 
@@ -127,7 +131,7 @@ def format_interval_or_reason(value: Mapping[str, Any]) -> str:
     if off := value.get("off"):
         return f"switched off: {off}"
     if value["low"] is not None:
-        return f"[{value['low']:.6f}, {value['high']:.6f}]"
+        return f"[{value['low']:z.6f}, {value['high']:z.6f}]"
     # Import here, because `scoring.stats.signature` loads slowly.
     from scoring.stats.signature import NO_INTERVAL_KEY, parse_signature
 

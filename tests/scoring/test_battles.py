@@ -67,6 +67,17 @@ def test_strengths_equal_those_of_evalica_and_are_null_where_none_are_finite(
         assert found == pytest.approx(expected, abs=1e-6), case["case"]
 
 
+def test_a_strength_that_rounds_to_0_is_printed_without_a_sign(capsys, written):
+    games = (("b", "a", "tie"), ("b", "c", "left"), ("a", "c", "right"))
+    rows = [
+        {"topic": "t0", "left": left, "right": right, "label": label}
+        for left, right, label in games
+    ]
+    assert main(["battles", str(written(rows))]) == 0
+    assert "strength 0.000" in (said := capsys.readouterr().out)
+    assert "-0.000" not in said
+
+
 def test_two_systems_are_apart_by_the_logarithm_of_their_wins():
     board = compute_battle_results(battles("a>b a>b a>b b>a a=b a=b"))
     first, second = board.standings

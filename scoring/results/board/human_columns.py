@@ -145,4 +145,4 @@ def join_column_key_parts(head: str, parts: dict[str, object]) -> str:
 
 
 def four_decimals_or_none(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4f}"
+    return "none" if value is None else f"{value:z.4f}"
