@@ -336,9 +336,10 @@ class _TrivialTrials:
                     metric, own.matrices[metric.statistic], own.units
                 )
             except (InputRefused, TypeError, SoftwareUnavailable, ValueError):
-                is_slow = time.monotonic() - began >= SLOW_FAILURE_SECONDS
-                before = self._slow_failures_by_metric[metric.name]
-                self._slow_failures_by_metric[metric.name] = is_slow * (before + 1)
+                if time.monotonic() - began >= SLOW_FAILURE_SECONDS:
+                    self._slow_failures_by_metric[metric.name] += 1
+                else:
+                    self._slow_failures_by_metric[metric.name] = 0
                 continue
             self._slow_failures_by_metric[metric.name] = 0
             shares[metric.name] = None if math.isnan(value) else value / metric.scale
