@@ -4,7 +4,7 @@ import os
 import socket
 import subprocess
 import sys
-from threading import Thread
+from threading import Event, Thread
 
 import pytest
 
@@ -20,6 +20,7 @@ from citeboard.ops.serving import (
     build_process_environment,
     measure_processor_seconds,
 )
+from tests.faults.serving import free_port
 
 
 @pytest.fixture
@@ -45,6 +46,62 @@ def test_a_site_that_answers_nobody_hangs(unanswered):
 def test_a_site_that_answers_others_meanwhile_has_much_to_do(unanswered):
     answered = iter(range(100))
     assert not hangs(unanswered, lambda: next(answered))
+
+
+def test_a_site_that_refuses_connections_is_starting():
+    probe = SiteLivenessProbe("127.0.0.1", free_port(), lambda: 7)
+    assert not any(probe.is_site_hanging() for _ in range(RECENT_CHECKS))
+    assert probe.is_refused
+
+
+class StartedSite:
+    """The group of a site's processes, as a supervisor sees it."""
+
+    pid, group_name = os.getpid(), "site"
+
+
+@pytest.fixture
+def supervise(monkeypatch):
+    """Watches a site that answers once, and then refuses as while its processes start."""
+    answers = iter([True])
+
+    def answer_once(probe: SiteLivenessProbe) -> bool:
+        probe.is_refused = not next(answers, False)
+        return not probe.is_refused
+
+    monkeypatch.setattr(SiteLivenessProbe, "answers", answer_once)
+    monkeypatch.setattr(SiteLivenessProbe, "pause", 0)
+
+    def watch(*overdue: bool) -> bool:
+        """Whether the site is started anew, if its start is overdue at these checks."""
+        supervisor = SiteSupervisor((), announce=print)
+        supervisor.groups = {"site": StartedSite(), "worker": None}
+        supervisor._hangs = {"site": Event()}
+        supervisor._counts = ""
+        checks = iter(overdue)
+
+        def is_overdue(limit: StartTimeLimit, pid: int) -> bool:
+            found = next(checks, None)
+            if found is None:
+                supervisor._ending.set()
+            return bool(found)
+
+        monkeypatch.setattr(StartTimeLimit, "is_start_overdue", is_overdue)
+        monkeypatch.setattr(
+            StartTimeLimit, "double", lambda limit: supervisor._ending.set()
+        )
+        supervisor._restart_hanging_site()
+        return supervisor._hangs["site"].is_set()
+
+    return watch
+
+
+def test_a_site_whose_processes_start_again_is_left_alone_while_they_compute(supervise):
+    assert not supervise(*[False] * RECENT_CHECKS)
+
+
+def test_a_site_whose_processes_do_not_start_again_is_started_anew(supervise):
+    assert supervise(False, True)
 
 
 def test_a_site_that_stops_answering_after_much_work_hangs(unanswered):

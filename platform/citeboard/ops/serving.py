@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections import deque
 from collections.abc import Callable, Collection
@@ -269,6 +270,9 @@ class SiteSupervisor:
                     self._hangs[SITE_PROCESS_KIND].set()
             elif pid is not None and probe.is_site_hanging():
                 self._hangs[SITE_PROCESS_KIND].set()
+            elif probe.is_refused:
+                # All web processes have ended. The limit for starts applies to the new ones.
+                known = None
             elif WORKER_PROCESS_KIND not in self.groups:
                 # The thread that watches the workers must continue after disk errors.
                 with suppress(OSError):
@@ -419,6 +423,9 @@ class SiteLivenessProbe:
     pause = 2.0  # seconds between two checks
     patience = 5.0  # seconds that an answer may take
 
+    #: True if no web process listened at the last check, because all of them are starting.
+    is_refused = False
+
     def __init__(
         self, address: str, port: int, answered_so_far: Callable[[], int]
     ) -> None:
@@ -433,9 +440,13 @@ class SiteLivenessProbe:
     def answers(self) -> bool:
         # The site accepts the host `localhost` whatever its public name is.
         request = urllib.request.Request(self._url, headers={"Host": "localhost"})  # noqa: S310
+        self.is_refused = False
         try:
             with self._opener.open(request, timeout=self.patience) as answer:
                 return bool(answer.status == 200)
+        except urllib.error.URLError as error:
+            self.is_refused = isinstance(error.reason, ConnectionRefusedError)
+            return False
         except OSError:
             return False
 
@@ -459,9 +470,12 @@ class SiteLivenessProbe:
         """Return True if the site answers neither the probe nor other requests.
 
         A site counts as busy, not as hanging, if it answers other requests while the
-        probe waits.
+        probe waits. A site that refuses connections is starting.
         """
-        if not (is_answered := self.answers()):
+        is_answered = self.answers()
+        if self.is_refused:
+            return False
+        if not is_answered:
             before, self._answered = self._answered, self._answered_so_far()
             is_answered = before is not None and self._answered > before
         self._recent_checks.append(is_answered)
