@@ -139,6 +139,7 @@ def report_on_split(
             one for one in competing if not one.name.startswith(_FACET_METRIC_PREFIXES)
         ]
     findings += _find_constant_run_wins(competing, shares.get(CONSTANT_RUN, {}), best)
+    findings += trials.find_metrics_left_out()
     return GoldReport(
         instances=split.instances,
         findings=findings,
@@ -259,6 +260,19 @@ class _TrivialTrials:
             shares[BEST_RANDOM_RUN] = max(draws, key=self._build_rank_key)
         return shares, best
 
+    def find_metrics_left_out(self) -> Iterator[GoldFinding]:
+        if names := [
+            metric.name for metric in self.metrics if self._is_left_out(metric)
+        ]:
+            message = (
+                f"{', '.join(names)} failed on {MAX_SLOW_FAILURES} trivial runs in a row after"
+                f" {SLOW_FAILURE_SECONDS:g} seconds or more, so that further runs have no value"
+            )
+            yield GoldFinding(kind="metric_left_out", count=len(names), message=message)
+
+    def _is_left_out(self, metric: Metric) -> bool:
+        return self._slow_failures_by_metric[metric.name] == MAX_SLOW_FAILURES
+
     def _iterate_trivial_runs(self) -> Iterator["_TrivialRun"]:
         """Yield trivial runs one at a time to save memory, because a declared task may
         have many instances.
@@ -325,7 +339,7 @@ class _TrivialTrials:
         # Precision, recall and F1 share a matrix, which is computed once.
         by_statistic: dict[str, RunMeasurements] = {}
         for metric in self.metrics:
-            if self._slow_failures_by_metric[metric.name] == MAX_SLOW_FAILURES:
+            if self._is_left_out(metric):
                 continue
             began = time.monotonic()
             try:

@@ -201,8 +201,8 @@ def fail_first_of_three_calls(number: int) -> bool:
         (fail_first_of_three_calls, 0.0, True),
     ],
 )
-def test_a_measure_is_asked_for_no_trivial_run_after_two_slow_failures_in_a_row(
-    own, monkeypatch, fails, slow, are_all_asked
+def test_a_measure_is_asked_for_no_trivial_run_after_two_slow_failures_in_a_row_and_named(
+    own, monkeypatch, capsys, fails, slow, are_all_asked
 ):
     calls = []
 
@@ -219,6 +219,8 @@ def test_a_measure_is_asked_for_no_trivial_run_after_two_slow_failures_in_a_row(
     gold = own / "gold.jsonl"
     place = own / "types" / "citation-intent"
     assert main(["gold", str(place), "--gold", str(gold)]) == 0
+    named = "metric_left_out: Right, weighed failed on 2 trivial runs in a row"
+    assert (named in capsys.readouterr().out) is not are_all_asked
     # Each trivial run asks for both measures.
     if are_all_asked:
         assert len(calls) > 20
