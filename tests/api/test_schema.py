@@ -46,6 +46,7 @@ def test_the_description_is_valid_and_is_made_without_a_warning(tmp_path):
     assert (tmp_path / "schema.yaml").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_everybody_reads_the_same_description(world, schema):
     validate_schema(schema)
     for role in ("visitor", "member", "staff"):

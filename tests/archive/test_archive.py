@@ -106,6 +106,7 @@ def verified(capsys, folder: Path, code: int) -> list[str]:
     return capsys.readouterr().out.splitlines()
 
 
+@pytest.mark.slow
 def test_an_archive_of_boards_that_rank_by_a_metric_of_the_organisers_choice_is_verified(
     phase, tmp_path, capsys
 ):

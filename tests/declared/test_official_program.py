@@ -159,6 +159,7 @@ def test_the_verdict_of_a_board_that_the_program_ranks_says_so():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_an_archive_has_the_program_which_verify_runs_with_leave_alone(
     official, tmp_path, capsys

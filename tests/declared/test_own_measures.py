@@ -101,6 +101,7 @@ def written(own, before: str, after: str, count: int = -1) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_its_numbers_have_intervals_tests_and_classes_like_those_of_others_and_are_verified(
     own, tmp_path, client, capsys
