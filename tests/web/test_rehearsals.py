@@ -1,13 +1,17 @@
 """What organisers do is shown before it is done: what follows for whom; and taken back within ten minutes."""
 
 import datetime as dt
+from contextlib import closing, suppress
+from threading import Thread
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from citeboard.acts import effects
 from citeboard.core import audit
 from citeboard.core.instants import ENDLESS_PHASE_END, format_utc_minute
 from citeboard.core.models import AuditEntry
@@ -144,6 +148,29 @@ def test_what_was_shown_of_another_state_is_shown_anew(browser, phase):
     assert "Meanwhile something has changed" in text_of(again)
     assert go_on(browser, where, again).status_code == 302
     assert Phase.objects.get().runs_per_day == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_others_change_during_a_rehearsal_is_no_effect_of_it(phase, monkeypatch):
+    if connection.vendor != "sqlite":
+        pytest.skip("READ COMMITTED reads what others commit meanwhile")
+    take = effects._SeasonSnapshot.of
+
+    def release_gold() -> None:
+        with closing(connection), suppress(OperationalError):
+            connection.cursor().execute("PRAGMA busy_timeout = 0")
+            Phase.objects.update(gold_is_public=True)
+
+    def take_while_gold_is_released(season: Season) -> effects._SeasonSnapshot:
+        snapshot = take(season)
+        other = Thread(target=release_gold)
+        other.start()
+        other.join()
+        return snapshot
+
+    monkeypatch.setattr(effects._SeasonSnapshot, "of", take_while_gold_is_released)
+    found = effects.simulate_action_effects(phase.task.season, lambda: None)
+    assert not found.affects_other_people
 
 
 def test_who_will_see_what_they_do_not_see_now_is_told(browser, phase):

@@ -196,8 +196,9 @@ def simulate_action_effects(season: Season, do: Callable[[], Any]) -> ActionEffe
 
     The function raises every error that the action raises.
     """
-    before = _SeasonSnapshot.of(season)
     with transaction.atomic():
+        # SQLite lets no other process write until the comparison is complete.
+        before = _SeasonSnapshot.of(season)
         _bump_board_cache_versions(season)
         last = _HighestRowIds.now()
         tries = set(_find_extra_tries(season))
