@@ -172,7 +172,7 @@ def test_what_a_hostile_file_does_ends_as_a_sentence_to_its_organisers_and_as_no
 ):
     if "while" in act:
         # The rest of the scoring has as long again, also on a busy machine.
-        settings.SCORING_TIMEOUT = 16
+        settings.SCORING_TIMEOUT = 30
         settings.CHECK_SECONDS = 1
         monkeypatch.setattr(trivial, "SLOW_FAILURE_SECONDS", 0.0)
     written(own, "    pass\n", f"    {act}\n")
