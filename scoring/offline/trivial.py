@@ -261,12 +261,11 @@ class _TrivialTrials:
         return shares, best
 
     def find_metrics_left_out(self) -> Iterator[GoldFinding]:
-        if names := [
-            metric.name for metric in self.metrics if self._is_left_out(metric)
-        ]:
+        names = [metric.name for metric in self.metrics if self._is_left_out(metric)]
+        if names:
             message = (
-                f"{', '.join(names)} failed on {MAX_SLOW_FAILURES} trivial runs in a row after"
-                f" {SLOW_FAILURE_SECONDS:g} seconds or more, so that further runs have no value"
+                f"left out of further trivial runs after {MAX_SLOW_FAILURES} failures in a row"
+                f" of {SLOW_FAILURE_SECONDS:g} seconds or more: {', '.join(names)}"
             )
             yield GoldFinding(kind="metric_left_out", count=len(names), message=message)
 

@@ -220,7 +220,7 @@ def test_a_measure_is_asked_for_no_trivial_run_after_two_slow_failures_in_a_row_
     gold = own / "gold.jsonl"
     place = own / "types" / "citation-intent"
     assert main(["gold", str(place), "--gold", str(gold)]) == 0
-    named = "metric_left_out: Right, weighed failed on 2 trivial runs in a row"
+    named = "failures in a row of 0 seconds or more: Right, weighed"
     assert (named in capsys.readouterr().out) is not are_all_asked
     # Each trivial run asks for both measures.
     if are_all_asked:

@@ -62,7 +62,7 @@ class StartedSite:
 
 @pytest.fixture
 def supervise(monkeypatch):
-    """Watches a site that answers once, and then refuses as while its processes start."""
+    """Supervise a site that answers one check and then refuses connections."""
     answers = iter([True])
 
     def answer_once(probe: SiteLivenessProbe) -> bool:
@@ -73,7 +73,9 @@ def supervise(monkeypatch):
     monkeypatch.setattr(SiteLivenessProbe, "pause", 0)
 
     def watch(*overdue: bool) -> bool:
-        """Whether the site is started anew, if its start is overdue at these checks."""
+        """Return True if the supervisor starts the site anew. ``overdue`` contains the
+        result of each check of the start.
+        """
         supervisor = SiteSupervisor((), announce=print)
         supervisor.groups = {"site": StartedSite(), "worker": None}
         supervisor._hangs = {"site": Event()}
